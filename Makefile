@@ -1,0 +1,54 @@
+# Each target sets up what it needs in a virtual environment of its own.
+PYTHON ?= python3
+PIP_FLAGS = --quiet --disable-pip-version-check
+
+.PHONY: demo test test-spark check format bench docs paper lock clean
+
+demo: .venv/ready
+	.venv/bin/dovetail demo
+
+test: .venv/ready
+	.venv/bin/python -m pytest -n 2 -m "not spark"
+	@echo "Left out: the Spark suite (make test-spark)."
+
+check: .venv/ready
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark"
+
+format: .venv/ready
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+bench: .venv-bench/ready
+	.venv-bench/bin/python -m benchmarks
+
+test-spark: .venv-spark/ready
+	.venv-spark/bin/python -m pytest -q -m spark
+
+docs: .venv-docs/ready
+	.venv-docs/bin/python docs/build.py
+
+paper: .venv/ready
+	.venv/bin/dovetail paper
+
+# One lock file per environment; `make lock` renews them.
+.venv/ready: requirements/dev.lock pyproject.toml
+.venv-bench/ready: requirements/bench.lock pyproject.toml
+.venv-spark/ready: requirements/spark.lock pyproject.toml
+.venv-docs/ready: requirements/docs.lock pyproject.toml
+
+.venv%ready:
+	$(PYTHON) -c 'import sys; sys.exit("Dovetail needs Python 3.11 or newer; give it as make PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) -r $<
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e .
+	touch $@
+
+lock:
+	$(PYTHON) requirements/lock.py
+
+clean:
+	rm -rf .venv .venv-bench .venv-spark .venv-docs dist site out

@@ -1,0 +1,66 @@
+"""Differentially private counts, histograms and sums, with noise shaped for the error you can live with.
+
+Names are loaded when they are first used, so that `import dovetail` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# name -> the module that defines it; a test checks it against the imports below.
+_HOME = {
+    "DovetailError": "errors",
+    "InvalidParameter": "errors",
+    "GoalUnreachable": "errors",
+    "InvalidQuery": "errors",
+    "UnsupportedSQL": "errors",
+    "MissingKeys": "errors",
+    "MissingPrice": "errors",
+    "BudgetExceeded": "errors",
+    "DataError": "errors",
+    "LedgerError": "errors",
+    "LedgerCorrupt": "errors",
+    "LedgerBusy": "errors",
+    "RequestConflict": "errors",
+    "BudgetMismatch": "errors",
+}
+_PACKAGES = ("audit", "datasets", "errors", "noise", "privacy", "sampling")
+
+__all__ = [*_HOME, *_PACKAGES, "__version__"]
+
+if TYPE_CHECKING:
+    from . import audit, datasets, errors, noise, privacy, sampling
+    from .errors import (
+        BudgetExceeded,
+        BudgetMismatch,
+        DataError,
+        DovetailError,
+        GoalUnreachable,
+        InvalidParameter,
+        InvalidQuery,
+        LedgerBusy,
+        LedgerCorrupt,
+        LedgerError,
+        MissingKeys,
+        MissingPrice,
+        RequestConflict,
+        UnsupportedSQL,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _PACKAGES:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Is the sampler what the accounting says?"""

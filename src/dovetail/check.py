@@ -1,0 +1,119 @@
+"""Check what comes in, once, stating what is allowed, so that NaN fails too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from typing import TypeAlias
+
+from .errors import InvalidParameter
+
+Real: TypeAlias = int | float | str | Decimal | Fraction
+
+# Numbers are kept exactly, so a short text such as "1e99999999" could fill the memory.
+MOST_DIGITS = 400
+LARGEST_EXPONENT = 400
+_BIT_CAP = 1400
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
+_RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
+_READABLE = f"a finite number of at most {MOST_DIGITS} digits (int, float, str, Decimal or Fraction)"
+
+
+def rational(name: str, value: object, fix: str = "") -> Fraction:
+    """Return `value` exactly; a float means the decimal that it prints as.
+
+    >>> rational("epsilon", 0.1)
+    Fraction(1, 10)
+    >>> rational("epsilon", "1/3")
+    Fraction(1, 3)
+    """
+    number = _parsed(value)
+    if number is None:
+        raise InvalidParameter(name, value, _READABLE, fix)
+    return number
+
+
+def _parsed(value: object) -> Fraction | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction):
+        return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _BIT_CAP else None
+    if isinstance(value, int):
+        return Fraction(value) if value.bit_length() <= _BIT_CAP else None
+    if isinstance(value, Decimal):
+        return _from_text(str(value)) if value.is_finite() else None
+    if isinstance(value, str):
+        return _from_text(value.strip(" "))
+    # NumPy's scalars print as decimals too: float32(0.1) means 0.1.
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if isinstance(value, float) or kind == "f":
+        return _from_text(str(value)) if isfinite(value) else None  # type: ignore[arg-type]
+    if kind in ("i", "u") and getattr(value, "ndim", 1) == 0:
+        return Fraction(int(value))  # type: ignore[call-overload]
+    return None
+
+
+def _from_text(text: str) -> Fraction | None:
+    """Read a plain ASCII number; the caps are looked at before anything is built."""
+    if len(text) > MOST_DIGITS + 10:
+        return None
+    if _RATIO.fullmatch(text):
+        above, below = text.split("/")
+        return Fraction(int(above), int(below)) if int(below) else None
+    match = _NUMBER.fullmatch(text)
+    if match is None or abs(int(match[1] or 0)) > LARGEST_EXPONENT:
+        return None
+    return Fraction(text)
+
+
+def positive(name: str, value: object, fix: str = "") -> Fraction:
+    """Return `value` exactly if it is a finite number above 0."""
+    number = rational(name, value, fix)
+    if not number > 0:
+        raise InvalidParameter(name, value, "a finite number above 0", fix)
+    return number
+
+
+def within(name: str, value: object, low: Real, high: Real, fix: str = "") -> Fraction:
+    """Return `value` exactly if it lies in [low, high]."""
+    number = rational(name, value, fix)
+    if not Fraction(low) <= number <= Fraction(high):
+        raise InvalidParameter(name, value, f"a number from {low} to {high}", fix)
+    return number
+
+
+def probability(name: str, value: object, fix: str = "") -> Fraction:
+    """Return `value` exactly if it lies strictly between 0 and 1."""
+    number = rational(name, value, fix)
+    if not 0 < number < 1:
+        raise InvalidParameter(name, value, "a number between 0 and 1, both excluded", fix)
+    return number
+
+
+def integer(name: str, value: object, low: int | None = None, high: int | None = None, fix: str = "") -> int:
+    """Return `value` if it is a whole number in [low, high]; 3.0 counts as whole, True does not."""
+    number = rational(name, value, fix)
+    if low is not None and high is not None:
+        allowed = f"a whole number from {low} to {high}"
+    elif low is not None:
+        allowed = f"a whole number of at least {low}"
+    else:
+        allowed = "a whole number"
+    too_low = low is not None and number < low
+    too_high = high is not None and number > high
+    if number.denominator != 1 or too_low or too_high:
+        raise InvalidParameter(name, value, allowed, fix)
+    return int(number)
+
+
+def choice(name: str, value: object, allowed: Iterable[str], fix: str = "") -> str:
+    """Return `value` if it is one of the allowed words."""
+    words = tuple(allowed)
+    if not isinstance(value, str) or value not in words:
+        listed = ", ".join(repr(word) for word in words)
+        raise InvalidParameter(name, value, f"one of {listed}", fix)
+    return value

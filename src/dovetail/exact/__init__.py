@@ -1,0 +1,1 @@
+"""What number is this, precisely? Rigorous enclosures and stable sums."""

@@ -1,0 +1,1 @@
+"""Remember what was spent, durably and under concurrency."""

@@ -1,0 +1,1 @@
+"""What does it cost? Privacy loss, composition, charges and budgets."""

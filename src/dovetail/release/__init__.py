@@ -1,0 +1,1 @@
+"""Ask the data: typed queries, sensitivities, keys and answers with intervals."""

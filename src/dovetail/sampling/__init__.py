@@ -1,0 +1,1 @@
+"""How is an integer distribution drawn, exactly and fast?"""

@@ -1,0 +1,1 @@
+"""The composition root: data, ledger and noise joined for the user."""
