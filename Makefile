@@ -35,15 +35,15 @@ paper: .venv/ready
 	.venv/bin/dovetail paper
 
 # One lock file per environment; `make lock` renews them.
-.venv/ready: requirements/dev.lock pyproject.toml
-.venv-bench/ready: requirements/bench.lock pyproject.toml
-.venv-spark/ready: requirements/spark.lock pyproject.toml
-.venv-docs/ready: requirements/docs.lock pyproject.toml
+.venv/ready: requirements/dev.lock
+.venv-bench/ready: requirements/bench.lock
+.venv-spark/ready: requirements/spark.lock
+.venv-docs/ready: requirements/docs.lock
 
-.venv%ready:
-	$(PYTHON) -c 'import sys; sys.exit("Dovetail needs Python 3.11 or newer; give it as make PYTHON=...") if sys.version_info < (3, 11) else None'
+.venv/ready .venv-bench/ready .venv-spark/ready .venv-docs/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dovetail needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install $(PIP_FLAGS) -r $<
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) -r $(filter %.lock,$^)
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e .
 	touch $@
 

@@ -41,7 +41,9 @@ def _parsed(value: object) -> Fraction | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, Fraction):
-        return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _BIT_CAP else None
+        return (
+            value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _BIT_CAP else None
+        )
     if isinstance(value, int):
         return Fraction(value) if value.bit_length() <= _BIT_CAP else None
     if isinstance(value, Decimal):

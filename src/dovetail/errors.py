@@ -40,8 +40,8 @@ def shown(value: object) -> str:
 class InvalidParameter(DovetailError, ValueError):
     """A parameter is outside what is allowed.
 
-    >>> str(InvalidParameter("outer", float("nan"), "a finite number above 0", "Give r·epsilon, for example 1.0."))
-    'outer=nan must be a finite number above 0. Give r·epsilon, for example 1.0.'
+    >>> str(InvalidParameter("outer", float("nan"), "a finite number above 0", "Give r·epsilon."))
+    'outer=nan must be a finite number above 0. Give r·epsilon.'
     """
 
     def __init__(self, name: str, value: object, allowed: str, fix: str = "") -> None:
