@@ -1,0 +1,82 @@
+"""What a release needs of whoever keeps the budget; the ledger implements it, `session.py` joins the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..privacy import Budget, Charge
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question as the account sees it.
+
+    `body` is the canonical JSON of the typed query, its noise and its neighbours: two requests are the same
+    question exactly when their bodies are equal. `key` is the caller's retry key. `fresh` asks for a new
+    answer even when one is stored. `plan` names the plan that pays; then `charge` is not added again.
+    """
+
+    body: str
+    charge: Charge
+    analyst: str
+    key: str | None = None
+    fresh: bool = False
+    plan: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Permission to touch the data: the charge is already recorded as spent."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer given before; it costs nothing to give it again."""
+
+    body: str
+    answer: str
+    answered_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PlanState:
+    """A plan as the account keeps it: paid once, `left` of `slots` answers still to give."""
+
+    id: int
+    body: str
+    charge: Charge
+    slots: int
+    left: int
+
+
+class Account(Protocol):
+    """One dataset's budget, kept durably."""
+
+    @property
+    def budget(self) -> Budget: ...
+
+    def spent(self) -> Charge:
+        """Return everything charged so far, unanswered reservations included."""
+
+    def reserve(self, request: Request) -> Reservation | StoredAnswer:
+        """Charge the request durably, or return the stored answer to the same question.
+
+        Raises BudgetExceeded (nothing is spent), RequestConflict or LedgerBusy.
+        """
+
+    def settle(self, reservation: Reservation, answer: str) -> datetime:
+        """Store the noised answer (JSON) durably and return the time it is dated with; only then may it be shown."""
+
+    def fail(self, reservation: Reservation, reason: str) -> None:
+        """Record that no answer was given. The charge stays: the data was touched. `reason` names no value."""
+
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
+        """Charge a plan of `slots` answers at once; unused slots are not refunded."""
+
+    def plans(self) -> list[PlanState]:
+        """Return the plans of this dataset, oldest first."""
