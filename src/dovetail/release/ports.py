@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..privacy import Budget, Charge
+    from dovetail.privacy import Budget, Charge
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Account(Protocol):
         """
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
-        """Store the noised answer (JSON) durably and return the time it is dated with; only then may it be shown."""
+        """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
 
     def fail(self, reservation: Reservation, reason: str) -> None:
-        """Record that no answer was given. The charge stays: the data was touched. `reason` names no value."""
+        """Record that no answer was given. The charge stays; `reason` names no value."""
 
     def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
         """Charge a plan of `slots` answers at once; unused slots are not refunded."""
