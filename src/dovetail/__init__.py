@@ -26,6 +26,8 @@ _HOME = {
     "LedgerBusy": "errors",
     "RequestConflict": "errors",
     "BudgetMismatch": "errors",
+    "Budget": "privacy",
+    "Charge": "privacy",
 }
 _PACKAGES = ("audit", "datasets", "errors", "noise", "privacy", "sampling")
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         RequestConflict,
         UnsupportedSQL,
     )
+    from .privacy import Budget, Charge
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,6 @@
-"""What does it cost? Privacy loss, composition, charges and budgets."""
+"""What a release costs: the exact privacy loss, charges and budgets."""
+
+from .budget import Budget, Remaining
+from .charge import ORDERS, Charge
+
+__all__ = ["ORDERS", "Budget", "Charge", "Remaining"]

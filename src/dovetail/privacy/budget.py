@@ -1,0 +1,250 @@
+"""What may be spent in all, and the filters that keep it so when each question follows the last answer.
+
+The argument for each filter, with references, is in `docs/guarantees.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, floor, log1p
+from typing import Any, Literal, TypeAlias
+
+from dovetail.check import Real, choice, positive, probability
+from dovetail.errors import InvalidParameter
+
+from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge, shown_number
+
+Currency: TypeAlias = Literal["pure", "approximate", "zeta"]
+
+# Each order owns a fixed share of delta, chosen before any answer; the orders that fit usual budgets
+# (epsilon from 0.3 to 10) own more. Without shares, "some order fits" is not private.
+WEIGHTS = tuple(Fraction(1, 12) if 4 <= order <= 96 else Fraction(1, 36) for order in ORDERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What a budget can still pay, each figure rounded down.
+
+    `epsilon` is the largest worst-case charge without delta that would be admitted next. For a pure or a
+    zeta budget that is a difference. For an (epsilon, delta) budget the Rényi filter decides, and many small
+    charges can go further than this one figure: k charges cost about the square root of k.
+    `delta` is what is left for events (discovered keys, plans); `zeta` only belongs to a zeta budget.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    zeta: Fraction | None = None
+
+    def __str__(self) -> str:
+        parts = [f"epsilon {shown_number(self.epsilon, down=True)}"]
+        if self.zeta is not None:
+            parts.insert(0, f"zeta {shown_number(self.zeta, down=True)}")
+        if self.delta:
+            parts.append(f"delta {shown_number(self.delta, down=True)}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A limit in the currency that the curator chose; made by `pure`, `approximate` or `zeta`."""
+
+    currency: Currency
+    epsilon_limit: Fraction
+    delta_limit: Fraction = Fraction(0)
+    zeta_limit: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        choice("currency", self.currency, ("pure", "approximate", "zeta"))
+        positive("epsilon", self.epsilon_limit, "Give a number such as 1.")
+        if self.currency == "approximate":
+            probability("delta", self.delta_limit, "Give far less than one over the number of people.")
+        elif self.delta_limit != 0:
+            raise InvalidParameter(
+                "delta", self.delta_limit, "0 for this currency", "Use Budget.approximate."
+            )
+        if self.currency == "zeta":
+            positive("zeta", self.zeta_limit, "Give a number such as 0.5.")
+        elif self.zeta_limit is not None:
+            raise InvalidParameter("zeta", self.zeta_limit, "left out for this currency", "Use Budget.zeta.")
+
+    @classmethod
+    def pure(cls, epsilon: Real) -> Budget:
+        """Limit the sum of worst-case epsilon.
+
+        >>> print(Budget.pure(1))
+        epsilon at most 1 in the worst case
+        """
+        return cls("pure", positive("epsilon", epsilon, "Give a number such as 1."))
+
+    @classmethod
+    def approximate(cls, epsilon: Real, delta: Real) -> Budget:
+        """Limit the whole to (epsilon, delta)-differential privacy.
+
+        >>> print(Budget.approximate(1, "1e-6"))
+        epsilon at most 1 except with probability delta = 1e-6
+        """
+        return cls(
+            "approximate",
+            positive("epsilon", epsilon, "Give a number such as 1."),
+            probability("delta", delta, "Give far less than one over the number of people."),
+        )
+
+    @classmethod
+    def zeta(cls, zeta: Real, *, max_epsilon: Real) -> Budget:
+        """Limit the sum of zeta and, because zeta is only an average, the sum of worst-case epsilon too.
+
+        >>> print(Budget.zeta("0.5", max_epsilon=2))
+        zeta at most 0.5, and epsilon at most 2 in the worst case
+        """
+        worst = positive("max_epsilon", max_epsilon, "Zeta is an average: give the worst case you accept.")
+        return cls("zeta", worst, zeta_limit=positive("zeta", zeta, "Give a number such as 0.5."))
+
+    def allows(self, spent: Charge, charge: Charge) -> bool:
+        """Tell whether `charge` may follow `spent`; errs towards refusing.
+
+        Valid when every charge is chosen after seeing all earlier answers.
+
+        >>> budget, step = Budget.pure(1), Charge.approximate("0.5")
+        >>> budget.allows(step, step), budget.allows(step + step, step)
+        (True, False)
+        """
+        total = spent + charge
+        if self.currency == "approximate":
+            return self._approximate_allows(spent, total)
+        if total.delta or not _fits(total.epsilon, self.epsilon_limit):
+            return False
+        return self.zeta_limit is None or _fits(total.zeta, self.zeta_limit)
+
+    def _approximate_allows(self, spent: Charge, total: Charge) -> bool:
+        """Apply the weighted Rényi filter, or the sum of pure epsilon.
+
+        Half of delta pays for events, half for the tail of the loss. A first charge that needs more than
+        half for its event closes the Rényi way for good: that choice is made before any answer is seen.
+        """
+        events, pure_fits = total.delta * DELTA_UNIT, _fits(total.epsilon, self.epsilon_limit)
+        if events * 2 <= self.delta_limit:
+            limits = renyi_limits(self.epsilon_limit, self.delta_limit)
+            return pure_fits or any(
+                sum_ is not None and sum_ <= limit for sum_, limit in zip(total.renyi, limits, strict=True)
+            )
+        chosen_before = spent == Charge.zero() or spent.delta * DELTA_UNIT * 2 > self.delta_limit
+        return chosen_before and pure_fits and events <= self.delta_limit
+
+    def remaining(self, spent: Charge) -> Remaining:
+        """Return what can still be paid; see `Remaining` for what that means.
+
+        >>> print(Budget.pure(1).remaining(Charge.approximate("0.4")))
+        epsilon 0.6
+        """
+        room = _room(spent.epsilon, self.epsilon_limit)
+        if self.currency == "pure":
+            return Remaining(Fraction(0) if spent.delta else room)
+        if self.zeta_limit is not None:
+            blocked = spent.delta > 0
+            mean = Fraction(0) if blocked else _room(spent.zeta, self.zeta_limit)
+            return Remaining(Fraction(0) if blocked else room, zeta=mean)
+        events = spent.delta * DELTA_UNIT
+        renyi_open = events * 2 <= self.delta_limit
+        share = self.delta_limit / 2 if renyi_open and spent != Charge.zero() else self.delta_limit
+        best = self._largest_next(spent) if renyi_open else room
+        return Remaining(
+            best if events <= self.delta_limit else Fraction(0), max(share - events, Fraction(0))
+        )
+
+    def _largest_next(self, spent: Charge) -> Fraction:
+        """Find the largest randomised response that the filter admits, and let the filter check it."""
+        limits = renyi_limits(self.epsilon_limit, self.delta_limit)
+        guesses = [_room(spent.epsilon, self.epsilon_limit)]
+        for order, limit, used in zip(ORDERS, limits, spent.renyi, strict=True):
+            if used is not None and limit > used:
+                guesses.append(_inverse_response(order, (limit - used) * UNIT))
+        units = floor(max(guesses) / UNIT)
+        step = 1
+        while units > 0 and not self.allows(spent, Charge.approximate(units * UNIT)):
+            units, step = units - step, step * 2
+        return max(units, 0) * UNIT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; limits are exact, written as fractions.
+
+        >>> Budget.from_dict(Budget.pure("0.1").to_dict()) == Budget.pure("0.1")
+        True
+        """
+        return {
+            "currency": self.currency,
+            "epsilon": str(self.epsilon_limit),
+            "delta": str(self.delta_limit),
+            "zeta": None if self.zeta_limit is None else str(self.zeta_limit),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Budget:
+        """Read what `to_dict` wrote; anything else is refused."""
+        if not isinstance(data, Mapping) or set(data) != {"currency", "epsilon", "delta", "zeta"}:
+            raise InvalidParameter("budget", data, "a mapping with currency, epsilon, delta and zeta")
+        match data["currency"]:
+            case "pure":
+                return cls.pure(data["epsilon"])
+            case "approximate":
+                return cls.approximate(data["epsilon"], data["delta"])
+            case "zeta":
+                return cls.zeta(data["zeta"], max_epsilon=data["epsilon"])
+            case other:
+                raise InvalidParameter("currency", other, "one of 'pure', 'approximate', 'zeta'")
+
+    def __str__(self) -> str:
+        epsilon = f"epsilon at most {shown_number(self.epsilon_limit)}"
+        if self.currency == "approximate":
+            return f"{epsilon} except with probability delta = {shown_number(self.delta_limit)}"
+        if self.zeta_limit is not None:
+            return f"zeta at most {shown_number(self.zeta_limit)}, and {epsilon} in the worst case"
+        return f"{epsilon} in the worst case"
+
+
+@lru_cache(maxsize=256)
+def renyi_limits(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
+    """Return the largest Rényi sum admitted at each order, in units rounded down; it can be negative.
+
+    A Rényi divergence of order a below the limit gives at most w_a·delta/2 beyond epsilon (Canonne, Kamath
+    and Steinke 2020, Proposition 12).
+
+    >>> renyi_limits(Fraction(1), Fraction(1, 10**6))[ORDERS.index(32)]
+    595367134
+    """
+    context = ARITHMETIC
+
+    def ln(value: Fraction) -> Decimal:
+        return context.ln(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+    limits = []
+    for order, weight in zip(ORDERS, WEIGHTS, strict=True):
+        share = ln(delta / 2 * weight * (order - 1))
+        tail = context.multiply(Decimal(order), ln(Fraction(order - 1, order)))
+        bonus = context.divide(context.subtract(share, tail), Decimal(order - 1))
+        worst = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+        bound = context.subtract(context.add(worst, bonus), SLACK)
+        limits.append(int(context.scaleb(bound, Decimal(9)).to_integral_value(ROUND_FLOOR)))
+    return tuple(limits)
+
+
+def _fits(units: int | None, limit: Fraction) -> bool:
+    return units is not None and units * UNIT <= limit
+
+
+def _room(units: int | None, limit: Fraction) -> Fraction:
+    return Fraction(0) if units is None else max(limit - units * UNIT, Fraction(0))
+
+
+def _inverse_response(order: int, divergence: Fraction) -> Fraction:
+    """Return about the epsilon whose randomised response has this Rényi divergence (a guess, not a bound)."""
+    target = float(divergence)
+    low, high = target, 2 * target + 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        gap = (log1p(exp((1 - 2 * order) * middle)) - log1p(exp(-middle))) / (order - 1)
+        low, high = (middle, high) if middle + gap <= target else (low, middle)
+    return Fraction(low)
