@@ -16,7 +16,8 @@ class Request:
 
     `body` is the canonical JSON of the typed query, its noise and its neighbours: two requests are the same
     question exactly when their bodies are equal. `key` is the caller's retry key. `fresh` asks for a new
-    answer even when one is stored. `plan` names the plan that pays; then `charge` is not added again.
+    answer even when one is stored. `plan` names the plan that pays; then `charge` is not added again and
+    `slots` of the plan's answers are used up, all or none (a mean is a sum and a count: two).
     """
 
     body: str
@@ -25,6 +26,7 @@ class Request:
     key: str | None = None
     fresh: bool = False
     plan: int | None = None
+    slots: int = 1
 
 
 @dataclass(frozen=True, slots=True)
