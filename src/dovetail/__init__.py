@@ -12,6 +12,12 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it; a test checks it against the imports below.
 _HOME = {
+    "Geometric": "noise",
+    "GeometricMixture": "noise",
+    "Laplace": "noise",
+    "LaplaceMixture": "noise",
+    "PiecewiseGeometric": "noise",
+    "PiecewiseLaplace": "noise",
     "DovetailError": "errors",
     "InvalidParameter": "errors",
     "GoalUnreachable": "errors",
@@ -50,6 +56,14 @@ if TYPE_CHECKING:
         MissingPrice,
         RequestConflict,
         UnsupportedSQL,
+    )
+    from .noise import (
+        Geometric,
+        GeometricMixture,
+        Laplace,
+        LaplaceMixture,
+        PiecewiseGeometric,
+        PiecewiseLaplace,
     )
     from .privacy import Budget, Charge
 

@@ -1,1 +1,19 @@
-"""What number is this, precisely? Rigorous enclosures and stable sums."""
+"""What number is this, precisely? Rigorous enclosures and exact sums."""
+
+from .balls import above, ball, lower, nearest, precision, refined, upper
+from .decay import Decay, Slab, Stretch
+from .potential import Potential
+
+__all__ = [
+    "Decay",
+    "Potential",
+    "Slab",
+    "Stretch",
+    "above",
+    "ball",
+    "lower",
+    "nearest",
+    "precision",
+    "refined",
+    "upper",
+]

@@ -1,0 +1,107 @@
+"""Rigorous real numbers: Arb balls, and floats that are certain to lie on the side they claim."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from math import inf, isinf, nextafter
+from threading import RLock
+
+from flint import arb, ctx, fmpq
+
+_FIRST_BITS = 128
+_LAST_BITS = 1 << 16
+_FLOAT_BITS = 64
+
+_guard = RLock()
+
+
+def _renew_guard() -> None:
+    """Give a forked child a free lock; its parent may have held this one in another thread."""
+    global _guard
+    _guard = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_guard)
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Work with `bits` bits inside; flint's precision is shared by all threads, so others wait.
+
+    >>> with precision(80):
+    ...     print(ball(Fraction(1, 3)).rel_accuracy_bits() >= 78)
+    True
+    """
+    with _guard:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            yield
+        finally:
+            ctx.prec = before
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return a rational number as a ball at the working precision."""
+    if isinstance(value, int):
+        return arb(value)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def refined(formula: Callable[[], arb], bits: int = _FLOAT_BITS) -> arb:
+    """Evaluate `formula` at growing precision until its ball has `bits` relative bits.
+
+    The result is exact enough for its caller, whatever cancels inside the formula.
+    """
+    working = max(_FIRST_BITS, bits + 32)
+    while True:
+        with precision(working):
+            value = formula()
+        if value.rel_accuracy_bits() >= bits or (not value.is_finite() and not value.is_nan()):
+            return value
+        if working >= max(_LAST_BITS, 4 * bits):
+            raise ArithmeticError("a formula did not converge; please report the parameters that led here")
+        working *= 2
+
+
+def nearest(formula: Callable[[], arb]) -> float:
+    """Return the float nearest to the value, within one unit in the last place.
+
+    >>> nearest(lambda: ball(1).exp())
+    2.718281828459045
+    """
+    return float(refined(formula).mid())
+
+
+def upper(formula: Callable[[], arb]) -> float:
+    """Return a float that is certainly not below the value, and at most two units above it.
+
+    >>> upper(lambda: ball(Fraction(1, 10)))
+    0.1
+    """
+    return above(refined(formula))
+
+
+def lower(formula: Callable[[], arb]) -> float:
+    """Return a float that is certainly not above the value, and at most two units below it.
+
+    >>> lower(lambda: ball(Fraction(1, 10)))
+    0.09999999999999999
+    """
+    return -above(-refined(formula))
+
+
+def above(value: arb) -> float:
+    """Return a float that no point of the ball exceeds."""
+    if value.is_nan():
+        return inf
+    with precision(_FIRST_BITS):
+        edge = value.upper()
+        number = float(edge)
+        while not isinf(number) and not arb(number) >= edge:
+            number = nextafter(number, inf)
+    return number

@@ -1,0 +1,147 @@
+"""Noise on the integers: the only kind that is released."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from dovetail import sampling
+from dovetail.exact import precision
+
+from .evaluate import Floats, blockwise
+from .expect import expect_integer
+from .symmetric import Noise
+
+
+class IntegerNoise(Noise):
+    """A symmetric noise on all of Z; subclasses supply tails as floats and as balls."""
+
+    @abstractmethod
+    def _tail(self, k: Floats) -> Floats:
+        """Return P(Y >= k) for whole k >= 1."""
+
+    @abstractmethod
+    def _log_tail(self, k: Floats) -> Floats:
+        """Return ln P(Y >= k) for whole k >= 1."""
+
+    @abstractmethod
+    def _inverse_tail(self, tail: Floats) -> Floats:
+        """Return a real number near which P(Y >= k) passes `tail`."""
+
+    @abstractmethod
+    def _tail_here(self, k: int) -> arb:
+        """Return P(Y >= k), k >= 1, as a ball at the working precision."""
+
+    @property
+    def runs(self) -> tuple[sampling.Run, ...] | None:
+        """The stretches of constant decay of |Y|, or None where there are none; the sampler uses them."""
+        return None
+
+    def tail_ball(self, k: int, bits: int) -> arb:
+        """Return P(Y >= k), k >= 1, as a ball of about `bits` relative bits."""
+        with precision(bits + 32):
+            return self._tail_here(k)
+
+    def cdf_ball(self, k: int, bits: int) -> arb:
+        """Return P(Y <= k) as a ball of about `bits` relative bits.
+
+        >>> from dovetail.noise import Geometric
+        >>> Geometric(1).cdf_ball(0, 20).contains(Geometric(1).cdf(0))
+        True
+        """
+        with precision(bits + 32):
+            return self._tail_here(-k) if k < 0 else 1 - self._tail_here(k + 1)
+
+    def pmf(self, k: ArrayLike) -> float | Floats:
+        """Return P(Y = k); between the integers it is 0."""
+        return blockwise(self._pmf, k)
+
+    def log_pmf(self, k: ArrayLike) -> float | Floats:
+        """Return ln P(Y = k), also where P(Y = k) is too small for a float."""
+        return blockwise(self._log_pmf, k)
+
+    def _log_pmf(self, x: Floats) -> Floats:
+        result = self._log_density(np.abs(x))
+        if not _all_whole(x):
+            result[x != np.floor(x)] = -np.inf
+        return result
+
+    def _pmf(self, x: Floats) -> Floats:
+        result = self._log_pmf(x)
+        return np.exp(result, out=result)
+
+    def _cdf(self, x: Floats) -> Floats:
+        whole = np.floor(x)
+        left = whole < 0
+        tail = self._tail(np.where(left, -whole, whole + 1))
+        return np.where(left, tail, 1 - tail)
+
+    def _sf(self, x: Floats) -> Floats:
+        whole = np.floor(x)
+        left = whole < 0
+        tail = self._tail(np.where(left, -whole, whole + 1))
+        return np.where(left, 1 - tail, tail)
+
+    def _log_sf(self, x: Floats) -> Floats:
+        whole = np.floor(x)
+        left = whole < 0
+        result = self._log_tail(np.where(left, -whole, whole + 1))
+        with np.errstate(over="ignore"):
+            return np.where(left, np.log1p(-np.exp(np.where(left, result, -1))), result)
+
+    def _ppf(self, p: Floats) -> Floats:
+        result = np.full(p.shape, np.nan)
+        left = (p >= 0) & (p <= 0.5)
+        right = (p > 0.5) & (p <= 1)
+        result[left] = -self._deepest(p[left])
+        # P(Y <= k) >= p where P(Y >= k + 1) <= 1 - p: k is the deepest point whose tail exceeds 1 - p.
+        result[right] = self._deepest(np.nextafter(1 - p[right], 1.0))
+        result[p == 0] = -np.inf
+        result[p == 1] = np.inf
+        return result
+
+    def _deepest(self, tail: Floats) -> Floats:
+        """Return the largest whole k >= 0 with P(Y >= k) >= tail (0 where even k = 1 has less)."""
+        guess = np.floor(self._inverse_tail(np.clip(tail, 1e-320, 0.5)))
+        for step in (1, 1, -1, -1):
+            beyond = np.maximum(guess + (step > 0), 1)
+            enough = self._tail(beyond) >= tail
+            guess = np.where(enough if step > 0 else (~enough & (guess >= 1)), guess + step, guess)
+        return np.maximum(guess, 0)
+
+    def _outside(self, t: Fraction) -> arb:
+        return 2 * self._tail_here(int(t // 1) + 1)
+
+    def _least(self, start: float, holds: Callable[[Fraction], bool]) -> float:
+        point = max(0, ceil(start))
+        while point > 0 and holds(Fraction(point - 1)):
+            point -= 1
+        while not holds(Fraction(point)):
+            point += 1
+        return point
+
+    def expect(self, cost: Callable[[Any], Any]) -> float:
+        """Return E cost(Y) for any cost that takes an array of integers.
+
+        >>> from dovetail.noise import Geometric
+        >>> round(Geometric(1).expect(lambda k: k * k) - Geometric(1).variance(), 12)
+        0.0
+        """
+        return expect_integer(self, cost)
+
+    def sample(
+        self, size: int | tuple[int, ...] | None = None, *, out: Any = None
+    ) -> int | NDArray[np.int64]:
+        """Draw exactly this distribution from the operating system's randomness."""
+        return sampling.sample(self, size, out=out)  # type: ignore[attr-defined,no-any-return]
+
+
+def _all_whole(x: Floats) -> bool:
+    return bool((x == np.floor(x)).all())
