@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dovetail import sampling
 from dovetail.exact import precision
 
-from .evaluate import Floats, blockwise
+from .evaluate import Floats, blockwise, lookup, one_minus
 from .expect import expect_integer
 from .symmetric import Noise
 
@@ -59,9 +59,17 @@ class IntegerNoise(Noise):
         with precision(bits + 32):
             return self._tail_here(-k) if k < 0 else 1 - self._tail_here(k + 1)
 
+    def cdf(self, x: ArrayLike) -> float | Floats:
+        """Return P(Y <= x)."""
+        return lookup(self._cdf, x)
+
+    def sf(self, x: ArrayLike) -> float | Floats:
+        """Return P(Y > x), to full relative accuracy in the right tail."""
+        return lookup(self._sf, x)
+
     def pmf(self, k: ArrayLike) -> float | Floats:
         """Return P(Y = k); between the integers it is 0."""
-        return blockwise(self._pmf, k)
+        return lookup(self._pmf, k)
 
     def log_pmf(self, k: ArrayLike) -> float | Floats:
         """Return ln P(Y = k), also where P(Y = k) is too small for a float."""
@@ -78,21 +86,14 @@ class IntegerNoise(Noise):
         return np.exp(result, out=result)
 
     def _cdf(self, x: Floats) -> Floats:
-        whole = np.floor(x)
-        left = whole < 0
-        tail = self._tail(np.where(left, -whole, whole + 1))
-        return np.where(left, tail, 1 - tail)
+        return one_minus(self._tail(_nearer_tail(x)), where=x >= 0)
 
     def _sf(self, x: Floats) -> Floats:
-        whole = np.floor(x)
-        left = whole < 0
-        tail = self._tail(np.where(left, -whole, whole + 1))
-        return np.where(left, 1 - tail, tail)
+        return one_minus(self._tail(_nearer_tail(x)), where=x < 0)
 
     def _log_sf(self, x: Floats) -> Floats:
-        whole = np.floor(x)
-        left = whole < 0
-        result = self._log_tail(np.where(left, -whole, whole + 1))
+        left = x < 0
+        result = self._log_tail(_nearer_tail(x))
         with np.errstate(over="ignore"):
             return np.where(left, np.log1p(-np.exp(np.where(left, result, -1))), result)
 
@@ -141,6 +142,15 @@ class IntegerNoise(Noise):
     ) -> int | NDArray[np.int64]:
         """Draw exactly this distribution from the operating system's randomness."""
         return sampling.sample(self, size, out=out)  # type: ignore[attr-defined,no-any-return]
+
+
+def _nearer_tail(x: Floats) -> Floats:
+    """Return the k >= 1 of the tail that x cuts off: -floor(x) on the left, floor(x) + 1 on the right."""
+    result = np.floor(x)
+    result += 0.5
+    np.abs(result, out=result)
+    result += 0.5
+    return result
 
 
 def _all_whole(x: Floats) -> bool:

@@ -18,7 +18,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay, Potential
 
-from .evaluate import DecayTable, Floats, blockwise
+from .evaluate import DecayTable, Floats, blockwise, one_minus
 from .expect import expect_real
 from .geometric import PiecewiseGeometric, pieces
 from .piecewise import listing, read, text
@@ -83,12 +83,10 @@ class PiecewiseLaplace(Noise):
         return self._table.log_density(y)
 
     def _cdf(self, x: Floats) -> Floats:
-        tail = self._table.tail(np.abs(x))
-        return np.where(x < 0, tail, 1 - tail)
+        return one_minus(self._table.tail(np.abs(x)), where=x >= 0)
 
     def _sf(self, x: Floats) -> Floats:
-        tail = self._table.tail(np.abs(x))
-        return np.where(x < 0, 1 - tail, tail)
+        return one_minus(self._table.tail(np.abs(x)), where=x < 0)
 
     def _log_sf(self, x: Floats) -> Floats:
         result = self._table.log_tail(np.abs(x))
