@@ -1,0 +1,256 @@
+"""One dataset's budget: reserve before the data is touched, settle before the answer is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NoReturn
+
+from sqlalchemy import Connection, insert, select, update
+
+from dovetail.check import integer
+from dovetail.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerBusy,
+    LedgerCorrupt,
+    LedgerError,
+    RequestConflict,
+)
+from dovetail.privacy.budget import Budget, Remaining
+from dovetail.privacy.charge import Charge
+from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
+
+from .amounts import columns, seal
+from .names import plain
+from .schema import datasets, plans, requests
+from .standing import row_of, standing
+from .store import Pen, Store, event_at
+
+_LONGEST_REASON = 200
+
+
+class DatasetAccount:
+    """The account of one dataset in a ledger, as a release needs it (see `release.ports.Account`)."""
+
+    def __init__(self, store: Store, dataset: int, name: str) -> None:
+        self._store = store
+        self._dataset = dataset
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<account of {self.name!r} in {self._store.place}>"
+
+    @property
+    def budget(self) -> Budget:
+        """Return the budget as it stands now; its curator may change it."""
+        return self._standing()[0]
+
+    @property
+    def secret(self) -> bytes:
+        """Return the dataset's secret key: 32 random bytes, fixed for its life, never exported."""
+        with self._store.reading() as connection:
+            return bytes(row_of(connection, self._dataset)["secret"])
+
+    def spent(self) -> Charge:
+        """Return everything charged so far, unanswered reservations included."""
+        return self._standing()[1]
+
+    def remaining(self) -> Remaining:
+        """Return what can still be paid."""
+        budget, spent = self._standing()
+        return budget.remaining(spent)
+
+    def _standing(self) -> tuple[Budget, Charge]:
+        with self._store.reading() as connection:
+            return standing(row_of(connection, self._dataset))
+
+    def reserve(self, request: Request) -> Reservation | StoredAnswer:
+        """Charge the request durably, or return the stored answer to the same question.
+
+        A retry (same analyst and key) gets the stored answer; while the first attempt is unanswered it gets
+        LedgerBusy, so two attempts never both run. Raises BudgetExceeded when the charge does not fit.
+        """
+        plain("analyst", request.analyst)
+        if request.key is not None:
+            plain("request", request.key)
+        question = digest(request.body)
+        with self._store.writing() as pen:
+            stored = self._answered_before(pen.connection, request, question)
+            if stored is not None:
+                return stored
+            content: dict[str, Any] = {"analyst": request.analyst, "body": request.body}
+            if request.key is not None:
+                content["key"] = request.key
+            if request.plan is not None:
+                content["plan"] = self._take_slot(pen.connection, request.plan)
+            else:
+                content |= self._pay(pen, request.charge)
+            made = pen.record("reservation", self._dataset, content)
+            pen.connection.execute(
+                insert(requests).values(
+                    id=made.sequence,
+                    dataset=self._dataset,
+                    analyst=request.analyst,
+                    key=request.key,
+                    question=question,
+                    state="reserved",
+                    closing=None,
+                )
+            )
+        return Reservation(made.sequence)
+
+    def settle(self, reservation: Reservation, answer: str) -> datetime:
+        """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
+        return self._close(reservation, "answered", "answer", {"answer": answer})
+
+    def fail(self, reservation: Reservation, reason: str) -> None:
+        """Record that no answer was given. The charge stays; `reason` names no value."""
+        self._close(reservation, "failed", "failure", {"reason": reason[:_LONGEST_REASON]})
+
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
+        """Charge a plan of `slots` answers at once; unused slots are not refunded."""
+        plain("analyst", analyst)
+        slots = integer("queries", slots, low=1, high=2**31)
+        with self._store.writing() as pen:
+            content = {"analyst": analyst, "body": body, "slots": slots} | self._pay(pen, charge)
+            made = pen.record("plan", self._dataset, content)
+            pen.connection.execute(
+                insert(plans).values(id=made.sequence, dataset=self._dataset, slots=slots, left=slots)
+            )
+        return PlanState(made.sequence, body, charge, slots, slots)
+
+    def plans(self) -> list[PlanState]:
+        """Return the plans of this dataset, oldest first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                select(plans).where(plans.c.dataset == self._dataset).order_by(plans.c.id)
+            ).all()
+            return [_plan(connection, row) for row in rows]
+
+    def _pay(self, pen: Pen, charge: Charge) -> dict[str, Any]:
+        """Add a charge to the sum if the budget's filter allows it; return what the event says of it."""
+        row = row_of(pen.connection, self._dataset)
+        budget, spent = standing(row)
+        if not budget.allows(spent, charge):
+            self._refuse(budget, spent, charge)
+        total = columns(spent + charge)
+        # The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more.
+        paid = pen.connection.execute(
+            update(datasets)
+            .where(datasets.c.id == self._dataset, datasets.c.latest == row["latest"])
+            .values(**total, latest=pen.next)
+        )
+        if paid.rowcount != 1:
+            raise LedgerCorrupt("the sum of a dataset moved while the ledger was locked. Nothing was spent.")
+        return {"charge": charge.to_dict(), "seal": seal(row["budget"], total)}
+
+    def _refuse(self, budget: Budget, spent: Charge, charge: Charge) -> NoReturn:
+        remaining = budget.remaining(spent)
+        raise BudgetExceeded(
+            f"this costs {charge}, but of the budget of {self.name!r} ({budget}) there remains {remaining}. "
+            "Nothing was spent. Ask for less accuracy, or for fewer answers.",
+            requested=charge,
+            remaining=remaining,
+        )
+
+    def _take_slot(self, connection: Connection, plan: int) -> int:
+        """Use one answer of a plan that was paid before."""
+        mine = (plans.c.id == plan, plans.c.dataset == self._dataset)
+        taken = connection.execute(update(plans).where(*mine, plans.c.left > 0).values(left=plans.c.left - 1))
+        if taken.rowcount == 1:
+            return plan
+        slots = connection.execute(select(plans.c.slots).where(*mine)).scalar_one_or_none()
+        if slots is None:
+            raise InvalidParameter(
+                "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
+            )
+        raise BudgetExceeded(
+            f"all {slots} answers of plan {plan} were given. Open another plan, or pay for each query.",
+            requested=1,
+            remaining=0,
+        )
+
+    def _answered_before(
+        self, connection: Connection, request: Request, question: str
+    ) -> StoredAnswer | None:
+        """Return the stored answer to a retry or to the same question; refuse a retry without one."""
+        if request.key is not None:
+            row = connection.execute(
+                select(requests).where(
+                    requests.c.dataset == self._dataset,
+                    requests.c.analyst == request.analyst,
+                    requests.c.key == request.key,
+                )
+            ).one_or_none()
+            if row is not None:
+                return self._retried(connection, row, request, question)
+        if request.fresh:
+            return None
+        row = connection.execute(
+            select(requests)
+            .where(
+                requests.c.dataset == self._dataset,
+                requests.c.question == question,
+                requests.c.state == "answered",
+            )
+            .order_by(requests.c.id.desc())
+            .limit(1)
+        ).one_or_none()
+        return None if row is None else _stored(connection, row, request.body)
+
+    def _retried(self, connection: Connection, row: Any, request: Request, question: str) -> StoredAnswer:
+        if row.question != question:
+            raise RequestConflict(
+                f"the request key {request.key!r} was used for another question. Use one key per question."
+            )
+        if row.state == "answered":
+            return _stored(connection, row, request.body)
+        if row.state == "failed":
+            raise LedgerError(
+                f"the request {request.key!r} failed and stays charged. "
+                "Ask again with a new key, which pays again."
+            )
+        since = event_at(connection, row.id).at
+        raise LedgerBusy(
+            f"the request {request.key!r} was reserved at {since} and is not answered yet. This retry spent "
+            "nothing: try again. If the first attempt was interrupted, its charge stays; "
+            "ask with a new key, which pays again."
+        )
+
+    def _close(self, reservation: Reservation, state: str, kind: str, content: Mapping[str, Any]) -> datetime:
+        with self._store.writing() as pen:
+            closed = pen.connection.execute(
+                update(requests)
+                .where(
+                    requests.c.id == reservation.id,
+                    requests.c.dataset == self._dataset,
+                    requests.c.state == "reserved",
+                )
+                .values(state=state, closing=pen.next)
+            )
+            if closed.rowcount != 1:
+                raise LedgerError(
+                    f"reservation {reservation.id} of {self.name!r} is not open: "
+                    "it was answered, failed or never made."
+                )
+            made = pen.record(kind, self._dataset, {"request": reservation.id, **content})
+        return datetime.fromisoformat(made.at)
+
+
+def digest(body: str) -> str:
+    """Return the short name of a question that the index keeps."""
+    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stored(connection: Connection, row: Any, body: str) -> StoredAnswer:
+    event = event_at(connection, row.closing)
+    answer = json.loads(event.content)["answer"]
+    return StoredAnswer(body, answer, datetime.fromisoformat(event.at))
+
+
+def _plan(connection: Connection, row: Any) -> PlanState:
+    content = json.loads(event_at(connection, row.id).content)
+    return PlanState(row.id, content["body"], Charge.from_dict(content["charge"]), row.slots, row.left)

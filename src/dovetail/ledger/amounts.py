@@ -1,0 +1,66 @@
+"""How charges and limits are written into columns: whole units, never rounded in the spender's favour."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from hashlib import sha256
+from math import floor
+from typing import Any
+
+from dovetail.errors import LedgerError
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import DELTA_UNIT, UNIT, Charge
+
+from .chain import canonical
+
+# Both stores count in signed 64-bit integers: sums of epsilon up to 9.2e9 and of delta up to 9.2 are exact.
+LARGEST = 2**63 - 1
+
+
+def columns(spent: Charge) -> dict[str, Any]:
+    """Return the columns that keep a sum of charges; NULL means without bound."""
+    for name, units in (("epsilon", spent.epsilon), ("zeta", spent.zeta), ("delta", spent.delta)):
+        if units is not None and units > LARGEST:
+            raise LedgerError(
+                f"the sum of {name} would pass what a ledger can count (2^63 units). "
+                "Nothing was spent. Ask with noise that costs less."
+            )
+    amounts = spent.to_dict()
+    return amounts | {"renyi": canonical(amounts["renyi"])}
+
+
+def charge_of(row: Mapping[str, Any]) -> Charge:
+    """Read back what `columns` wrote."""
+    return Charge.from_dict(
+        {name: row[name] for name in ("epsilon", "zeta", "delta")} | {"renyi": json.loads(row["renyi"])}
+    )
+
+
+def caps(budget: Budget) -> dict[str, int | None]:
+    """Return the limits that a sum must keep whatever the filter says, in units rounded down.
+
+    The database itself holds them (CHECK), as a second lock. An (epsilon, delta) budget has no cap on the
+    sum of pure epsilon, because its Rényi filter may admit more.
+    """
+    pure = budget.currency != "approximate"
+    return {
+        "cap_epsilon": _units(budget.epsilon_limit / UNIT) if pure else None,
+        "cap_zeta": None if budget.zeta_limit is None else _units(budget.zeta_limit / UNIT),
+        "cap_delta": _units(budget.delta_limit / DELTA_UNIT),
+    }
+
+
+def _units(limit: Fraction) -> int:
+    return min(floor(limit), LARGEST)
+
+
+def seal(budget: str, spent: Mapping[str, Any]) -> str:
+    """Return the hash of a dataset's standing (its budget as JSON and `columns` of its spent sum).
+
+    Each event that changes the standing carries the seal of the new one, so that opening a ledger can
+    compare the sums with the chain without reading all of it.
+    """
+    parts = [budget, *(spent[name] for name in ("epsilon", "zeta", "delta", "renyi"))]
+    return sha256(canonical(parts).encode()).hexdigest()

@@ -1,0 +1,83 @@
+"""How each database is opened so that a commit is durable and a reservation cannot be raced."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from dovetail.errors import InvalidParameter, LedgerError
+
+# `UPDATE ... RETURNING` came with 3.35.
+_OLDEST_SQLITE = (3, 35)
+_DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
+
+
+def parsed(location: str | Path) -> Path | URL:
+    """Return the file or the PostgreSQL address that a location names.
+
+    >>> parsed("sqlite:///budget.ledger").name
+    'budget.ledger'
+    """
+    if isinstance(location, Path) or "://" not in location:
+        return Path(location)
+    try:
+        url = make_url(location)
+    except ArgumentError:
+        url = None
+    kind = url.get_backend_name() if url is not None else ""
+    if url is not None and kind == "sqlite" and url.database:
+        return Path(url.database)
+    if url is None or kind not in ("postgresql", "postgres"):
+        # The address may hold a password: it is not shown.
+        raise InvalidParameter("ledger", "…", "a file path or postgresql://USER@HOST/DATABASE")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def sqlite_engine(path: Path, patience: float) -> Engine:
+    """Open a SQLite file; `patience` is how many seconds to wait for another writer."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise LedgerError(
+            f"SQLite {sqlite3.sqlite_version} is too old for a ledger; 3.35 or newer is needed."
+        )
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)), connect_args={"timeout": patience}, hide_parameters=True
+    )
+
+    @event.listens_for(engine, "connect")
+    def settle_in(connection: sqlite3.Connection, _record: Any) -> None:
+        # The driver's own transactions begin too late; ours begin below.
+        connection.isolation_level = None
+        # EXTRA is FULL plus a sync of the folder after the journal is removed. With FULL alone, a power cut
+        # just after the commit can bring the journal back, which undoes a charge whose answer was shown.
+        for pragma in ("journal_mode=DELETE", "synchronous=EXTRA", "fullfsync=ON", "cell_size_check=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writing = connection.get_execution_options().get("writing")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
+
+
+def postgres_engine(url: URL, patience: float) -> Engine:
+    """Open a PostgreSQL database; a server that may forget a commit is refused."""
+    engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True)
+
+    @event.listens_for(engine, "connect")
+    def settle_in(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            loose = [name for name in _DURABLE if cursor.execute(f"SHOW {name}").fetchone()[0] == "off"]
+            cursor.execute(f"SET lock_timeout = {max(1, round(patience * 1000))}")
+        connection.commit()
+        if loose:
+            raise LedgerError(
+                f"this PostgreSQL runs with {' and '.join(loose)} off, so it could forget what was spent. "
+                "Turn it on before a ledger is kept there."
+            )
+
+    return engine

@@ -1,0 +1,63 @@
+"""Write the record out: JSON to keep and check elsewhere, CSV for a spreadsheet; never the secret keys."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from dovetail.check import choice
+from dovetail.privacy.charge import ORDERS
+
+from .schema import SCHEMA_VERSION, events, ledger, names
+
+_AMOUNTS = ("epsilon", "zeta", "delta")
+_TEXTS = ("name", "analyst", "key", "plan", "body", "slots", "request", "answer", "reason", "source")
+
+
+def export(connection: Connection, kind: str) -> str:
+    """Return every event as `csv` or `json`; amounts count 1e-9 (delta: 1e-18)."""
+    choice("format", kind, ("csv", "json"))
+    return _json(connection) if kind == "json" else _csv(connection)
+
+
+def _json(connection: Connection) -> str:
+    about = connection.execute(select(ledger)).one()
+    called = {row.name: row.dataset for row in connection.execute(select(names))}
+    rows = connection.execute(select(events).order_by(events.c.sequence)).mappings()
+    return json.dumps(
+        {
+            "schema": f"dovetail.ledger/{SCHEMA_VERSION}",
+            "identity": about.identity,
+            "head": f"{about.sequence}:{about.hash}",
+            "names": called,
+            # The content stays the text that was hashed, so that the chain can be checked from the export.
+            "events": [dict(row) for row in rows],
+        },
+        indent=1,
+    )
+
+
+def _csv(connection: Connection) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    curve = [f"renyi_{order}" for order in ORDERS]
+    writer.writerow(["sequence", "at", "kind", "dataset", *_TEXTS, *_AMOUNTS, *curve, "hash"])
+    for row in connection.execute(select(events).order_by(events.c.sequence)):
+        content = json.loads(row.content)
+        charge = content.get("charge")
+        amounts: list[Any] = [""] * (len(_AMOUNTS) + len(ORDERS))
+        if charge is not None:
+            amounts = [charge[name] for name in _AMOUNTS] + [charge["renyi"][str(order)] for order in ORDERS]
+            amounts = ["inf" if amount is None else amount for amount in amounts]
+        texts = [_cell(content.get(name, "")) for name in _TEXTS]
+        writer.writerow([row.sequence, row.at, row.kind, row.dataset, *texts, *amounts, row.hash])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Keep a spreadsheet from running an analyst's text as a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

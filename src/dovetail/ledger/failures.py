@@ -1,0 +1,60 @@
+"""What a database's failure means to whoever asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError
+
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_STORAGE = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "it is read-only",
+    "SQLITE_CANTOPEN": "it cannot be opened",
+    "SQLITE_PERM": "access is denied",
+    "SQLITE_IOERR": "reading or writing it failed",
+}
+# PostgreSQL: lock not available, deadlock, serialization failure, too many connections.
+_BUSY_STATES = ("55P03", "40P01", "40001", "53300")
+_CORRUPT_STATES = ("XX001", "XX002")
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Turn a failure of the database at `place` into a LedgerError that says what to do."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _meaning(place, error) from error
+    except SQLAlchemyError as error:
+        raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
+
+
+def _meaning(place: str, error: DBAPIError) -> LedgerError:
+    name = getattr(error.orig, "sqlite_errorname", None) or ""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    if name.startswith(_BUSY) or state in _BUSY_STATES:
+        return LedgerBusy(
+            f"the ledger {place} is held by another process. Nothing was spent by this call; try again."
+        )
+    if name.startswith(_CORRUPT) or state in _CORRUPT_STATES or _unreadable(error):
+        return LedgerCorrupt(f"the ledger {place} is damaged ({name or state}). Restore it from a backup.")
+    for prefix, words in _STORAGE.items():
+        if name.startswith(prefix):
+            return LedgerError(f"the ledger {place} failed: {words}. {_CAUTION}")
+    if error.connection_invalidated:
+        return LedgerError(f"the connection to the ledger {place} was lost. {_CAUTION}")
+    first_line = str(error.orig).strip().split("\n", 1)[0]
+    return LedgerError(f"the ledger {place} failed: {first_line}. {_CAUTION}")
+
+
+def _unreadable(error: DBAPIError) -> bool:
+    """Recognise text columns that are no longer text, which the driver reports without a code."""
+    return "Could not decode to UTF-8" in str(error.orig)
+
+
+_CAUTION = "No answer was given; a charge may have been recorded."

@@ -1,0 +1,59 @@
+"""Where a ledger is kept when nobody says, and how a source is named in it."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+SUFFIX = ".ledger"
+
+
+def source_name(source: str | Path, table: str | None = None) -> str:
+    """Return the lasting name of a source: the resolved path or the URL without its password, and the table.
+
+    >>> source_name("postgresql://ann:secret@db/clinic", "visits")
+    'postgresql://ann@db/clinic#visits'
+    """
+    text = str(source)
+    if "://" in text:
+        parts = urlsplit(text)
+        user, at, host = parts.netloc.rpartition("@")
+        # The query of a URL can hold a password too, and does not say which data it is.
+        name = urlunsplit((parts.scheme, user.split(":", 1)[0] + at + host, parts.path, "", ""))
+    else:
+        name = str(Path(text).expanduser().resolve())
+    return name if table is None else f"{name}#{table}"
+
+
+def default_path(source: str | Path) -> Path:
+    """Return the ledger's file for a source: beside the data, or in the user's data folder.
+
+    A ledger that is there already is used: a folder that becomes writable does not mint a new budget.
+
+    >>> default_path("postgresql://db/clinic").suffix
+    '.ledger'
+    """
+    named = source_name(source)
+    mine = _user_folder() / f"{_short(named)}-{sha256(named.encode()).hexdigest()[:16]}{SUFFIX}"
+    if "://" in named:
+        return mine
+    data = Path(named)
+    beside = data.with_name(data.name + SUFFIX)
+    if beside.exists() or not (mine.exists() or not os.access(data.parent, os.W_OK)):
+        return beside
+    return mine
+
+
+def _user_folder() -> Path:
+    # Imported here: a session that names its ledger never needs it.
+    from platformdirs import user_data_path
+
+    return user_data_path("dovetail", appauthor=False, ensure_exists=True)
+
+
+def _short(named: str) -> str:
+    """Return a few letters that a person recognises the source by."""
+    last = named.rstrip("/").rsplit("/", 1)[-1]
+    return "".join(letter if letter.isalnum() else "-" for letter in last)[:40].strip("-") or "data"

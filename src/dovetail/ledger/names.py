@@ -1,0 +1,141 @@
+"""Which dataset a name or a source means: the same source does not get a second budget by mistake."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import Charge
+
+from .amounts import caps, columns, seal
+from .chain import canonical
+from .schema import datasets, names, sources
+from .store import Pen
+
+_LONGEST_NAME = 1000
+
+
+class SharedBudget(UserWarning):
+    """A second name was given for a source that has a budget already."""
+
+
+def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
+    """Return a text that every store keeps unchanged: printable, not empty, not endless."""
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
+        raise InvalidParameter(parameter, value, f"a printable text of 1 to {longest} characters")
+    return value
+
+
+def settled(connection: Connection, name: str, source: str | None) -> int | None:
+    """Return the dataset of a name when nothing new has to be recorded, else None."""
+    dataset = _named(connection, name)
+    known = dataset is not None and (source is None or _has_source(connection, dataset, source))
+    return dataset if known else None
+
+
+def registered(pen: Pen, name: str, source: str | None, budget: Budget | None, share: bool | None) -> int:
+    """Return the dataset of a name, recording what is new about it."""
+    dataset = _named(pen.connection, name)
+    if dataset is None and source is not None and share is not False:
+        dataset = _first_at(pen.connection, source)
+        if dataset is not None:
+            pen.record("name", dataset, {"name": name})
+            pen.connection.execute(insert(names).values(name=name, dataset=dataset, since=pen.head.sequence))
+    if dataset is None:
+        dataset = _created(pen, name, source, budget)
+    if source is not None and not _has_source(pen.connection, dataset, source):
+        pen.record("source", dataset, {"source": source})
+        pen.connection.execute(insert(sources).values(source=source, dataset=dataset))
+    return dataset
+
+
+def _created(pen: Pen, name: str, source: str | None, budget: Budget | None) -> int:
+    if budget is None:
+        raise InvalidParameter(
+            "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
+        )
+    # From the operating system itself: a key for hashing persons, not noise, so it stays outside `sampling`.
+    secret = os.urandom(32)
+    text, nothing = canonical(budget.to_dict()), columns(Charge.zero())
+    content: dict[str, Any] = {
+        "name": name,
+        "budget": budget.to_dict(),
+        "seal": seal(text, nothing),
+        "secret_sha256": sha256(secret).hexdigest(),
+    }
+    others = [] if source is None else _all_at(pen.connection, source)
+    if others:
+        # The curator's own decision: what the budgets of one source allow adds up.
+        content["apart_from"] = others
+    made = pen.record("dataset", pen.next, content)
+    pen.connection.execute(
+        insert(datasets).values(
+            id=made.sequence, budget=text, latest=made.sequence, secret=secret, **nothing, **caps(budget)
+        )
+    )
+    pen.connection.execute(insert(names).values(name=name, dataset=made.sequence, since=made.sequence))
+    return made.sequence
+
+
+def check_name(connection: Connection, dataset: int, name: str, share: bool | None) -> None:
+    """Warn that a name is a second one, or refuse it when a budget of its own was wanted."""
+    first = first_name(connection, dataset)
+    if first == name or share:
+        return
+    if share is False:
+        raise LedgerError(f"{name!r} shares the budget of {first!r} already. Choose another name.")
+    warnings.warn(
+        f"{name!r} is a second name for the source of {first!r} and shares its budget. Open it as {first!r}, "
+        "or say share=True; share=False makes a second budget, and what both allow adds up.",
+        SharedBudget,
+        stacklevel=4,
+    )
+
+
+def check_budget(connection: Connection, dataset: int, budget: Budget | None) -> None:
+    """Refuse a budget other than the one on record."""
+    kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
+    if budget is not None and canonical(budget.to_dict()) != kept:
+        raise BudgetMismatch(
+            f"{first_name(connection, dataset)!r} has another budget on record than {budget}. "
+            "Leave the budget out to use the recorded one; its curator changes it with ledger.set_budget."
+        )
+
+
+def first_name(connection: Connection, dataset: int) -> str:
+    """Return the name that a dataset was created with."""
+    query = select(names.c.name).where(names.c.dataset == dataset).order_by(names.c.since).limit(1)
+    return str(connection.execute(query).scalar_one())
+
+
+def find(connection: Connection, name: str) -> int:
+    """Return the dataset of a name that must be on record."""
+    dataset = _named(connection, name)
+    if dataset is None:
+        known = connection.execute(select(names.c.name).order_by(names.c.since).limit(10)).scalars().all()
+        listed = ", ".join(map(repr, known)) or "none yet"
+        raise InvalidParameter("dataset", name, "a dataset of this ledger", f"It holds {listed}.")
+    return dataset
+
+
+def _named(connection: Connection, name: str) -> int | None:
+    return connection.execute(select(names.c.dataset).where(names.c.name == name)).scalar_one_or_none()
+
+
+def _has_source(connection: Connection, dataset: int, source: str) -> bool:
+    return dataset in _all_at(connection, source)
+
+
+def _first_at(connection: Connection, source: str) -> int | None:
+    return min(_all_at(connection, source), default=None)
+
+
+def _all_at(connection: Connection, source: str) -> list[int]:
+    query = select(sources.c.dataset).where(sources.c.source == source).order_by(sources.c.dataset)
+    return list(connection.execute(query).scalars())

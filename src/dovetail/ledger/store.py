@@ -1,0 +1,183 @@
+"""One database that holds a ledger: its transactions, its lock, and the pen that appends to the record."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, insert, inspect, select, text, update
+
+from dovetail.errors import LedgerCorrupt, LedgerError
+
+from . import chain
+from .chain import Event, Head, canonical, origin
+from .engines import parsed, postgres_engine, sqlite_engine
+from .failures import translated
+from .schema import SCHEMA_VERSION, events, ledger, metadata
+from .witness import Witness
+
+# The same statement locks both stores. In PostgreSQL it waits for the row and returns its newest version;
+# every later statement of a READ COMMITTED transaction then sees all that was committed before. SQLite holds
+# its lock already.
+_LOCK = update(ledger).values(sequence=ledger.c.sequence).returning(ledger.c.sequence, ledger.c.hash)
+# Any fixed number: it keeps two processes from creating the same tables.
+_CREATION_LOCK = 0x646F7665
+
+
+class Store:
+    """The transactions of one ledger. Safe to share between threads, and after fork."""
+
+    def __init__(self, location: str | Path, patience: float, witness: Witness | None = None) -> None:
+        self._where = parsed(location)
+        self._patience = patience
+        self._witness = witness
+        self._engine, self._owner = self._connected(), os.getpid()
+        self._inherited: list[Engine] = []
+
+    @property
+    def place(self) -> str:
+        """Return where the ledger is, without a password."""
+        if isinstance(self._where, Path):
+            return str(self._where)
+        return self._where.render_as_string(hide_password=True)
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file of an embedded ledger; None on a server."""
+        return self._where if isinstance(self._where, Path) else None
+
+    def _connected(self) -> Engine:
+        if isinstance(self._where, URL):
+            return postgres_engine(self._where, self._patience)
+        return sqlite_engine(self._where, self._patience)
+
+    @property
+    def engine(self) -> Engine:
+        """Return this process's own engine: a connection that was open across fork belongs to the parent."""
+        if self._owner != os.getpid():
+            # Kept, never closed: closing it here would act on the parent's connections.
+            self._inherited.append(self._engine)
+            self._engine, self._owner = self._connected(), os.getpid()
+        return self._engine
+
+    def exists(self) -> bool:
+        """Tell whether a ledger was created here."""
+        if self.path is not None and not self.path.exists():
+            return False
+        with translated(self.place), self.engine.connect() as connection:
+            return inspect(connection).has_table(ledger.name)
+
+    def create(self) -> bool:
+        """Create an empty ledger in one transaction; tell whether it was not there before."""
+        if self.path is not None:
+            self._make_file(self.path)
+        with translated(self.place), self.engine.connect() as connection:
+            connection.execution_options(writing=True)
+            with connection.begin():
+                if self.path is None:
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
+                if inspect(connection).has_table(ledger.name):
+                    return False
+                metadata.create_all(connection)
+                identity = uuid.uuid4().hex
+                connection.execute(
+                    insert(ledger).values(
+                        id=1,
+                        schema_version=SCHEMA_VERSION,
+                        identity=identity,
+                        sequence=0,
+                        hash=origin(identity).hash,
+                    )
+                )
+        return True
+
+    def _make_file(self, path: Path) -> None:
+        """Make the file readable by its owner alone: it holds the secret of each dataset."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise LedgerError(f"a ledger cannot be created at {path}: {error.strerror}.") from error
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read one consistent state of the ledger."""
+        with translated(self.place), self.engine.connect() as connection:
+            if self.path is None:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Pen]:
+        """Hold the only pen; what was recorded is durable when this ends, and undone if it raises."""
+        with translated(self.place), self.engine.connect() as connection:
+            connection.execution_options(writing=True)
+            with connection.begin():
+                row = connection.execute(_LOCK).one()
+                pen = Pen(connection, Head(row.sequence, row.hash))
+                yield pen
+                pen.put_down()
+        if self._witness is not None and pen.written:
+            self._witness.append(pen.head)
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        self.engine.dispose()
+
+
+class Pen:
+    """The right to append to the record, for the length of one transaction."""
+
+    def __init__(self, connection: Connection, head: Head) -> None:
+        self.connection = connection
+        self.head = head
+        self._found = head
+
+    @property
+    def next(self) -> int:
+        """Return the number that the next event will have."""
+        return self.head.sequence + 1
+
+    @property
+    def written(self) -> bool:
+        """Tell whether anything was recorded."""
+        return self.head != self._found
+
+    def record(self, kind: str, dataset: int, content: Mapping[str, Any]) -> Event:
+        """Append one event and link it to the chain."""
+        event = Event(self.next, chain.now().isoformat(), kind, dataset, canonical(content))
+        self.head = Head(event.sequence, event.hash_after(self.head.hash))
+        self.connection.execute(
+            insert(events).values(
+                sequence=event.sequence,
+                at=event.at,
+                kind=kind,
+                dataset=dataset,
+                content=event.content,
+                hash=self.head.hash,
+            )
+        )
+        return event
+
+    def put_down(self) -> None:
+        """Move the head; it must still be where it was found."""
+        if not self.written:
+            return
+        moved = self.connection.execute(
+            update(ledger)
+            .where(ledger.c.sequence == self._found.sequence, ledger.c.hash == self._found.hash)
+            .values(sequence=self.head.sequence, hash=self.head.hash)
+        )
+        if moved.rowcount != 1:
+            raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
+
+
+def event_at(connection: Connection, sequence: int) -> Any:
+    """Return the row of one event, or None."""
+    return connection.execute(select(events).where(events.c.sequence == sequence)).one_or_none()

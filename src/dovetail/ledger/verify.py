@@ -1,0 +1,183 @@
+"""Check every event of a ledger, and rebuild from the events everything else that it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from dovetail.errors import DovetailError, LedgerCorrupt
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import ORDERS, Charge
+
+from .account import digest
+from .amounts import caps, columns, seal
+from .chain import Head, canonical, linked, origin
+from .schema import datasets, events, ledger, names, plans, requests, sources
+
+_PAGE = 5000
+_CURVE = tuple(str(order) for order in ORDERS)
+
+
+def verify(connection: Connection) -> Head:
+    """Recompute chain, sums and indexes from the first event on; raise LedgerCorrupt if any differ."""
+    if connection.dialect.name == "sqlite":
+        damage = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+        if damage != "ok":
+            raise LedgerCorrupt(f"the ledger's file is damaged: {damage}. Restore a backup.")
+    about = connection.execute(select(ledger)).one_or_none()
+    if about is None:
+        raise LedgerCorrupt("the ledger has lost its head. Restore a backup.")
+    replay = Replay()
+    head = origin(about.identity)
+    for sequence, at, kind, dataset, content, stored in _rows(connection, events):
+        head = Head(head.sequence + 1, linked(head.hash, sequence, at, kind, dataset, content))
+        if sequence != head.sequence or stored != head.hash:
+            raise LedgerCorrupt(f"the chain breaks at event {head.sequence}. Restore a backup.")
+        replay.follow(sequence, kind, dataset, content)
+    if head != Head(about.sequence, about.hash):
+        raise LedgerCorrupt(
+            f"the ledger's head does not fit its last event, {head.sequence}. Restore a backup."
+        )
+    replay.compare(connection)
+    return head
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[Any]:
+    query = select(table).order_by(*table.primary_key.columns)
+    return iter(connection.execution_options(yield_per=_PAGE).execute(query))
+
+
+@dataclass(slots=True)
+class _Standing:
+    budget: Budget
+    latest: int
+    seal: str
+    secret_sha256: str
+    spent: list[int | None] = field(default_factory=lambda: [0] * (3 + len(ORDERS)))
+
+    def add(self, charge: dict[str, Any]) -> None:
+        curve = charge["renyi"]
+        amounts = [charge["epsilon"], charge["zeta"], charge["delta"], *[curve[order] for order in _CURVE]]
+        # Plain integers, because half of a long record's time goes into these sums.
+        self.spent = [
+            None if mine is None or more is None else mine + more
+            for mine, more in zip(self.spent, amounts, strict=True)
+        ]
+
+    def total(self) -> Charge:
+        epsilon, zeta, delta, *curve = self.spent
+        return Charge(epsilon, zeta, tuple(curve), delta)  # type: ignore[arg-type]  # delta is never None
+
+
+class Replay:
+    """What the events say the other tables must hold."""
+
+    def __init__(self) -> None:
+        self._standings: dict[int, _Standing] = {}
+        self._names: dict[str, tuple[int, int]] = {}
+        self._sources: set[tuple[str, int]] = set()
+        self._plans: dict[int, list[int]] = {}
+        self._requests: dict[int, tuple[Any, ...]] = {}
+
+    def follow(self, sequence: int, kind: str, dataset: int, content: str) -> None:
+        """Apply one event."""
+        try:
+            getattr(self, f"_{kind}")(sequence, dataset, json.loads(content))
+        except (LookupError, TypeError, ValueError, AttributeError, DovetailError) as error:
+            raise LedgerCorrupt(f"event {sequence} ({kind}) does not follow from those before it.") from error
+
+    def _dataset(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        _require(dataset == sequence)
+        budget = Budget.from_dict(content["budget"])
+        self._standings[dataset] = _Standing(budget, sequence, content["seal"], content["secret_sha256"])
+        self._names[content["name"]] = (dataset, sequence)
+
+    def _name(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        _require(dataset in self._standings and content["name"] not in self._names)
+        self._names[content["name"]] = (dataset, sequence)
+
+    def _source(self, _sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        _require(dataset in self._standings)
+        self._sources.add((content["source"], dataset))
+
+    def _budget(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        standing = self._standings[dataset]
+        standing.budget = Budget.from_dict(content["after"])
+        standing.latest, standing.seal = sequence, content["seal"]
+
+    def _pay(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        standing = self._standings[dataset]
+        standing.add(content["charge"])
+        standing.latest, standing.seal = sequence, content["seal"]
+
+    def _plan(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        self._pay(sequence, dataset, content)
+        self._plans[sequence] = [dataset, content["slots"], content["slots"]]
+
+    def _reservation(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        plan = content.get("plan")
+        if plan is None:
+            self._pay(sequence, dataset, content)
+        else:
+            _require(self._plans[plan][0] == dataset and self._plans[plan][2] > 0)
+            self._plans[plan][2] -= 1
+        asked = (dataset, content["analyst"], content.get("key"), digest(content["body"]))
+        self._requests[sequence] = (*asked, "reserved", None)
+
+    def _answer(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        self._close(sequence, dataset, content["request"], "answered")
+
+    def _failure(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        self._close(sequence, dataset, content["request"], "failed")
+
+    def _close(self, sequence: int, dataset: int, request: int, state: str) -> None:
+        made = self._requests[request]
+        _require(made[0] == dataset and made[4] == "reserved")
+        self._requests[request] = (*made[:4], state, sequence)
+
+    def compare(self, connection: Connection) -> None:
+        """Raise LedgerCorrupt if a table does not hold what the events say, or a budget is overspent."""
+        kept = {row["id"]: row for row in connection.execute(select(datasets)).mappings()}
+        _same("datasets", set(kept), set(self._standings))
+        for dataset, standing in self._standings.items():
+            self._compare_standing(dataset, kept[dataset], standing)
+        expected: dict[Table, set[Any]] = {
+            names: {(name, *rest) for name, rest in self._names.items()},
+            sources: self._sources,
+            plans: {(plan, *rest) for plan, rest in self._plans.items()},
+            requests: {(request, *rest) for request, rest in self._requests.items()},
+        }
+        for table, rows in expected.items():
+            _same(table.name.removeprefix("dovetail_"), set(map(tuple, _rows(connection, table))), rows)
+
+    def _compare_standing(self, dataset: int, row: Any, standing: _Standing) -> None:
+        budget, total = canonical(standing.budget.to_dict()), standing.total()
+        expected = {"id": dataset, "budget": budget, "latest": standing.latest}
+        expected |= columns(total) | caps(standing.budget)
+        same = all(row[name] == value for name, value in expected.items())
+        _require_sums(same and standing.seal == seal(budget, row), dataset)
+        _require_sums(sha256(row["secret"]).hexdigest() == standing.secret_sha256, dataset)
+        if not standing.budget.allows(Charge.zero(), total):
+            raise LedgerCorrupt(f"dataset {dataset} has spent more than its budget. Its keeper must look.")
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError("the event contradicts the record")
+
+
+def _require_sums(holds: bool, dataset: int) -> None:
+    if not holds:
+        raise LedgerCorrupt(
+            f"what is kept of dataset {dataset} is not what its events say. Restore a backup."
+        )
+
+
+def _same(what: str, kept: set[Any], expected: set[Any]) -> None:
+    if kept != expected:
+        raise LedgerCorrupt(f"the {what} that are kept are not those of the events. Restore a backup.")

@@ -1,0 +1,44 @@
+"""Fixtures that several packages use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Start a real PostgreSQL for this test run; where it does not start, tests fail rather than skip."""
+    # A short path of its own: a Unix socket lives in it, and the server may run as another user.
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    folder.chmod(0o755)
+    with warnings.catch_warnings():
+        # Its dependencies warn where no runtime folder is set.
+        warnings.simplefilter("ignore")
+        import pgserver
+
+        server = pgserver.get_server(folder / "data", cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """Return the address of an empty PostgreSQL database of this test's own."""
+    import psycopg
+
+    name = f"test_{os.urandom(6).hex()}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgres_server.replace("/postgres?", f"/{name}?")
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
