@@ -35,12 +35,12 @@ _HOME = {
     "Budget": "privacy",
     "Charge": "privacy",
 }
-_PACKAGES = ("audit", "datasets", "errors", "noise", "privacy", "sampling")
+_PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
 
 __all__ = [*_HOME, *_PACKAGES, "__version__"]
 
 if TYPE_CHECKING:
-    from . import audit, datasets, errors, noise, privacy, sampling
+    from . import audit, datasets, errors, ledger, noise, privacy, sampling
     from .errors import (
         BudgetExceeded,
         BudgetMismatch,
