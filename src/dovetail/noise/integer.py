@@ -141,7 +141,7 @@ class IntegerNoise(Noise):
         self, size: int | tuple[int, ...] | None = None, *, out: Any = None
     ) -> int | NDArray[np.int64]:
         """Draw exactly this distribution from the operating system's randomness."""
-        return sampling.sample(self, size, out=out)  # type: ignore[attr-defined,no-any-return]
+        return sampling.sample(self, size, out=out)
 
 
 def _nearer_tail(x: Floats) -> Floats:

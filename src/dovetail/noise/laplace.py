@@ -178,7 +178,9 @@ class PiecewiseLaplace(Noise):
         Real numbers cannot be drawn; a release names its own lattice with `on_lattice`.
         """
         step = self.lattice_step()
-        whole = sampling.sample(self.on_lattice(step), size)  # type: ignore[attr-defined]
+        if size is None and out is not None:
+            size = out.shape
+        whole = sampling.sample(self.on_lattice(step), size)
         result: float | NDArray[np.float64] = np.multiply(whole, float(step), out=out)
         return result if size is not None or out is not None else float(result)
 

@@ -1,0 +1,107 @@
+"""Where random bits come from: the operating system, AES-256 in counter mode, or a recording.
+
+A source lives for one call and is never kept, so nothing survives that a fork could copy or a later reader
+could find. What AES delivers is uniform in the computational sense: no feasible test tells it from uniform.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from numpy.typing import NDArray
+
+from dovetail.check import integer
+from dovetail.errors import InvalidParameter
+
+# Below this many bytes the operating system answers faster than a new key is scheduled.
+_DIRECT = 2048
+_KEY_BYTES = 32
+_COUNTER_BYTES = 16
+
+
+class Source(Protocol):
+    """Anything that can hand out bytes, each of them once."""
+
+    def read(self, count: int) -> bytes | bytearray:
+        """Return the next `count` bytes."""
+        ...
+
+
+class System:
+    """The operating system's own generator."""
+
+    def read(self, count: int) -> bytes:
+        """Return fresh bytes."""
+        return os.urandom(count)
+
+
+class Stream:
+    """The key stream of AES-256-CTR under one key; by default a new key from the operating system."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        cipher = Cipher(AES256(key or os.urandom(_KEY_BYTES)), CTR(bytes(_COUNTER_BYTES)))
+        self._context: CipherContext = cipher.encryptor()
+
+    def read(self, count: int) -> bytearray:
+        """Return the next bytes of the stream."""
+        stream = bytearray(count)
+        self._context.update_into(bytes(count), stream)
+        return stream
+
+
+class Recording:
+    """Bytes chosen beforehand, handed out in order and once."""
+
+    def __init__(self, recorded: bytes) -> None:
+        self._recorded = recorded
+        self._position = 0
+
+    def read(self, count: int) -> bytes:
+        """Return the next recorded bytes, or refuse when they have run out."""
+        end = self._position + count
+        if end > len(self._recorded):
+            allowed = f"longer: {end} bytes are needed so far, {len(self._recorded)} were given"
+            raise InvalidParameter("bits", f"{len(self._recorded)} bytes", allowed, "Record more bits.")
+        piece = self._recorded[self._position : end]
+        self._position = end
+        return piece
+
+
+def source_for(count: int) -> Source:
+    """Return a fresh source for a request of about `count` bytes."""
+    return System() if count <= _DIRECT else Stream()
+
+
+def words(source: Source, count: int) -> NDArray[np.uint16]:
+    """Read 16-bit words; the order of bytes is fixed, so that a recording means the same everywhere."""
+    return np.frombuffer(source.read(2 * count), dtype="<u2")
+
+
+def extended(heads: NDArray[np.uint16], source: Source) -> NDArray[np.uint64]:
+    """Append 48 fresh bits to each 16-bit word, whose own bits stay the leading ones."""
+    fresh = np.frombuffer(source.read(8 * heads.size), dtype="<u8")
+    return (heads.astype(np.uint64) << np.uint64(48)) | (fresh >> np.uint64(16))
+
+
+def random_bytes(count: int) -> bytes:
+    """Return fresh bytes of the operating system, for keys and tokens elsewhere in the package.
+
+    >>> len(random_bytes(16))
+    16
+    """
+    return os.urandom(integer("count", count, 1, 1 << 20))
+
+
+def experiment_bits(seed: int, count: int) -> bytes:
+    """Stretch a seed to `count` repeatable bytes for `replay`; anyone who knows the seed knows them all.
+
+    >>> experiment_bits(1, 4) == experiment_bits(1, 8)[:4]
+    True
+    """
+    key = integer("seed", seed, 0, (1 << 128) - 1).to_bytes(_KEY_BYTES, "big")
+    return bytes(Stream(key).read(integer("count", count, 1)))

@@ -1,0 +1,116 @@
+"""Cut the integers into blocks of 2^m values, so that wide noise is a narrow law of blocks and an offset.
+
+Inside a run the weights fall by a constant factor, so within a block of 2^m values the offset has one law,
+whichever block it is, and is independent of the block. A run whose length is no multiple of 2^m ends in
+smaller blocks, one for each binary digit of what is left. Their offset is the same one with its upper digits
+masked, because the binary digits of a truncated geometric variable are independent.
+
+Blocks are numbered like noise: 0 is {0}, block j > 0 lies right of it, block -j is its mirror image. So the
+blocks of a law are themselves a symmetric law on the integers, and narrow noise is the case of blocks of one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dovetail.errors import InvalidParameter
+
+from .law import Law, Run
+
+# Blocks per unit of a run's scale are at least this many and less than twice as many: enough that the
+# smaller blocks at the end of a run are rare, few enough that 16 bits decide 99 of 100 blocks.
+_GRAIN = 16
+# Without runs there is no offset to split off; a table of more values than this would be slow and large.
+_MOST_VALUES = 6000
+_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Equal blocks in a row: number `first` begins at `start`, each holds 2^bits values of run `run`.
+
+    `whole` says that these are the run's regular blocks, not the smaller ones at its end.
+    """
+
+    first: int
+    start: int
+    bits: int
+    run: int
+    whole: bool = True
+
+    def begin(self, block: int) -> int:
+        """Return the first value of a block of this segment."""
+        return self.start + ((block - self.first) << self.bits)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The positive integers as numbered blocks of one law."""
+
+    law: Law
+    segments: tuple[Segment, ...]
+
+    @cached_property
+    def _firsts(self) -> tuple[int, ...]:
+        return tuple(segment.first for segment in self.segments)
+
+    def segment(self, block: int) -> Segment:
+        """Return the segment of a block number >= 1."""
+        return self.segments[bisect_right(self._firsts, block) - 1]
+
+    def begin(self, block: int) -> int:
+        """Return the smallest value of a block number >= 1."""
+        return self.segment(block).begin(block)
+
+    def tail_ball(self, block: int, bits: int) -> Any:
+        """Return a ball around the probability of the blocks from `block` on."""
+        return self.law.tail_ball(self.begin(block), bits)
+
+
+def blocks_of(law: Law) -> Blocks:
+    """Choose the blocks of a law: of one value each where it is narrow.
+
+    >>> [block_bits(Run(0, None, Fraction(1, scale))) for scale in (3, 1000, 10**6)]
+    [0, 5, 15]
+    """
+    if law.runs is None:
+        _refuse_wide(law)
+        return Blocks(law, (Segment(1, 1, 0, 0),))
+    segments: list[Segment] = []
+    number = 1
+    for index, run in enumerate(law.runs):
+        bits = block_bits(run)
+        start = max(run.start, 1)
+        if run.count is None:
+            return Blocks(law, (*segments, Segment(number, start, bits, index)))
+        left = run.start + run.count - start
+        while left > 0:
+            # Whole blocks first, then smaller ones for the binary digits of what is left.
+            bits = min(bits, left.bit_length() - 1)
+            count = left >> bits
+            segments.append(Segment(number, start, bits, index, whole=bits == block_bits(run)))
+            number, start, left = number + count, start + (count << bits), left - (count << bits)
+    # A finite support: what lies beyond has tail 0 and is never drawn, but may be asked about.
+    return Blocks(law, (*segments, Segment(number, start, 0, len(law.runs) - 1)))
+
+
+def block_bits(run: Run) -> int:
+    """Return m such that a block of 2^m values is a small part of the run, by its rate and by its length."""
+    size = 1 / (run.rate * _GRAIN)
+    if run.count is not None:
+        size = min(size, Fraction(run.count, _GRAIN))
+    return max(int(size).bit_length() - 1, 0)
+
+
+def _refuse_wide(law: Law) -> None:
+    if law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1:
+        raise InvalidParameter(
+            "noise",
+            law,
+            f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
+            "Use a coarser lattice; only noise made of exponential pieces can be drawn at any width.",
+        )

@@ -1,0 +1,150 @@
+"""Build the tables of a law from its rigorous tails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.errors import InvalidParameter
+
+from .blocks import Blocks, block_bits, blocks_of
+from .digits import digits_for
+from .law import Law
+from .sampler import Sampler
+from .steps import UNSETTLED, Steps, floors, steps_of
+
+# A row of digit tables that fewer than this many of the 2^16 words lead to is left to the thresholds:
+# reading one row is faster than reading two.
+_RARE_WORDS = 512
+
+
+class Columns(NamedTuple):
+    """What is known of each step: where its block begins, its digits and their row, and if it is whole."""
+
+    begins: NDArray[Any]
+    masks: NDArray[np.int64]
+    rows: NDArray[np.intp]
+    whole: NDArray[np.bool_]
+
+
+def build(law: Law) -> Sampler:
+    """Build the sampler of a law, or refuse one that is too wide for 64-bit integers."""
+    blocks = blocks_of(law)
+    steps, depth = thresholds(blocks)
+    rows, row_of_run = _rows(law)
+    digits = digits_for(tuple(rows)) if any(bits for _, bits in rows) else ()
+    columns = _columns(blocks, depth, row_of_run)
+    cells, row_cells, row = _cells(steps, columns, len(rows)) if digits else _plain_cells(steps, columns)
+    for array in (*columns, cells):
+        array.flags.writeable = False
+    return Sampler(
+        blocks=blocks,
+        depth=depth,
+        steps=steps,
+        begins=columns.begins,
+        masks=columns.masks,
+        rows=columns.rows,
+        cells=cells,
+        row_cells=row_cells,
+        row=row,
+        row_of_run=row_of_run,
+        digits=digits,
+    )
+
+
+def thresholds(blocks: Blocks) -> tuple[Steps, int]:
+    """Return the thresholds of all blocks and how many lie on each side; the last has a tail below 2^-64."""
+    left: list[tuple[int, int]] = []
+    right: list[tuple[int, int]] = []
+    for block in count(1):
+        low, high, mirrored_low, mirrored_high = floors(partial(blocks.tail_ball, block))
+        left.append((low, high))
+        right.append((mirrored_low, mirrored_high))
+        if high == 0:
+            break
+    return steps_of([*reversed(left), *right]), len(left)
+
+
+def _rows(law: Law) -> tuple[list[tuple[Fraction, int]], tuple[int, ...]]:
+    """Return the different (rate, digits) of the runs, each a row of digit tables, and each run's row."""
+    rows: list[tuple[Fraction, int]] = []
+    row_of_run = []
+    for run in law.runs or ():
+        bits = block_bits(run)
+        row = (run.rate, bits) if bits else (Fraction(1), 0)
+        if row not in rows:
+            rows.append(row)
+        row_of_run.append(rows.index(row))
+    return rows, tuple(row_of_run)
+
+
+def _columns(blocks: Blocks, depth: int, row_of_run: tuple[int, ...]) -> Columns:
+    begins, masks, rows, whole = [0], [0], [0], [False]
+    for block in range(1, depth + 1):
+        segment = blocks.segment(block)
+        begins.append(segment.begin(block))
+        masks.append((1 << segment.bits) - 1)
+        rows.append(row_of_run[segment.run] if row_of_run else 0)
+        whole.append(segment.whole)
+    kind = _kind(begins[-1] + masks[-1], blocks.law)
+
+    def mirrored(column: Sequence[int], dtype: Any, sign: int = 1) -> NDArray[Any]:
+        return np.array([sign * entry for entry in column[:0:-1]] + [*column], dtype=dtype)
+
+    return Columns(
+        mirrored(begins, kind, sign=-1),
+        mirrored(masks, np.int64),
+        mirrored(rows, np.intp),
+        mirrored(whole, np.bool_),
+    )
+
+
+def _kind(largest: int, law: Law) -> Any:
+    """Return the smallest integer type for values up to `largest`; its least value stays free as a mark."""
+    for kind in (np.int16, np.int32, np.int64):
+        if largest <= np.iinfo(kind).max:
+            return kind
+    raise InvalidParameter(
+        "noise",
+        law,
+        "narrow enough for 64-bit integers: a scale of at most about 2e17 steps",
+        "Use a coarser lattice.",
+    )
+
+
+def _plain_cells(steps: Steps, columns: Columns) -> tuple[NDArray[Any], None, int]:
+    index = steps.cells()
+    settled = index != UNSETTLED
+    index[~settled] = 0
+    cells = columns.begins[index]
+    cells[~settled] = np.iinfo(cells.dtype).min
+    return cells, None, 0
+
+
+def _cells(
+    steps: Steps, columns: Columns, row_count: int
+) -> tuple[NDArray[Any], NDArray[np.uint8] | None, int]:
+    """Return what each 16-bit word leads to: a begin or the mark, and a row; and the row that is usual."""
+    index = steps.cells()
+    settled = index != UNSETTLED
+    index[~settled] = 0
+    fast = settled & columns.whole[index]
+    rows = columns.rows[index]
+    words_of_row = np.bincount(rows[fast], minlength=row_count)
+    usual = int(words_of_row.argmax())
+    frequent = words_of_row >= _RARE_WORDS
+    frequent[usual] = True
+    fast &= frequent[rows]
+    cells = columns.begins[index]
+    cells[~fast] = np.iinfo(cells.dtype).min
+    if frequent.sum() == 1:
+        return cells, None, usual
+    row_cells = rows.astype(np.uint8)
+    row_cells.flags.writeable = False
+    return cells, row_cells, usual

@@ -1,0 +1,130 @@
+"""Draw from a law: the one way by which random noise enters the package."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from threading import Lock
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.check import integer
+from dovetail.errors import InvalidParameter
+
+from .bits import Recording, Source, System, source_for
+from .build import build
+from .law import Law
+from .sampler import Sampler
+
+Size = int | tuple[int, ...]
+
+_MOST_KEPT = 32
+_SYSTEM = System()
+
+# Tables by law, the latest used last. They hold no random bit, so a fork may share them.
+_kept: OrderedDict[Law, Sampler] = OrderedDict()
+# The same by identity: to hash a law of many fractions takes longer than to draw from it. An entry holds its
+# law, so the identity cannot pass to another object.
+_seen: dict[int, tuple[Law, Sampler]] = {}
+_guard = Lock()
+
+
+def _renew_guard() -> None:
+    """Give a forked child a free lock; its parent may have held this one in another thread."""
+    global _guard
+    _guard = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_guard)
+
+
+def sampler_for(law: Law) -> Sampler:
+    """Return the tables of a law, built at its first use and kept while it is among the latest used."""
+    entry = _seen.get(id(law))
+    if entry is not None and entry[0] is law:
+        return entry[1]
+    if not isinstance(law, Law):
+        fix = "Put a real-valued noise on a lattice first: noise.on_lattice(step)."
+        raise InvalidParameter("noise", law, "a noise on the integers", fix)
+    with _guard:
+        sampler = _kept.get(law)
+        if sampler is None:
+            sampler = _kept[law] = build(law)
+            if len(_kept) > _MOST_KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(law)
+        if len(_seen) >= _MOST_KEPT:
+            _seen.clear()
+        _seen[id(law)] = (law, sampler)
+    return sampler
+
+
+@overload
+def sample(law: Law, size: None = None, *, out: None = None) -> int: ...
+@overload
+def sample(law: Law, size: Size | None = None, *, out: NDArray[np.int64]) -> NDArray[np.int64]: ...
+@overload
+def sample(law: Law, size: Size, *, out: None = None) -> NDArray[np.int64]: ...
+def sample(
+    law: Law, size: Size | None = None, *, out: NDArray[np.int64] | None = None
+) -> int | NDArray[np.int64]:
+    """Draw from a law exactly, with bits of the operating system or of AES-256 keyed by it for this call.
+
+    Without a size the draw is an int of any width. An int64 array holds all but one in 2^63 draws; for such a
+    draw an error is raised, because noise is never clipped.
+
+    >>> from dovetail.noise import Geometric
+    >>> sample(Geometric(1), 5).dtype
+    dtype('int64')
+    """
+    sampler = sampler_for(law)
+    if size is None and out is None:
+        return sampler.one(_SYSTEM)
+    target = _target(size, out)
+    sampler.fill(target.reshape(-1), source_for(2 * sampler.planes * target.size))
+    return target
+
+
+def replay(noise: Law, size: Size | None, bits: bytes) -> int | NDArray[np.int64]:
+    """Draw from recorded bits instead of random ones, for experiments and tests; no release accepts this.
+
+    Equal bits give equal draws. `experiment_bits(seed, count)` makes bits; 16 bytes a draw are always plenty.
+
+    >>> from dovetail.noise import Geometric
+    >>> replay(Geometric(1), 3, bytes([0, 128, 0, 200, 255, 3])).tolist()
+    [0, 1, -3]
+    """
+    if not isinstance(bits, bytes | bytearray):
+        raise InvalidParameter("bits", bits, "bytes", "Use sampling.experiment_bits(seed, count).")
+    sampler = sampler_for(noise)
+    source: Source = Recording(bytes(bits))
+    if size is None:
+        return sampler.one(source)
+    target = _target(size, None)
+    sampler.fill(target.reshape(-1), source)
+    return target
+
+
+def _target(size: Size | None, out: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the array to fill, after a look at the one that was given."""
+    shape = None if size is None else _shape(size)
+    if out is None:
+        assert shape is not None
+        return np.empty(shape, np.int64)
+    fix = "Use out=numpy.empty(size, dtype=numpy.int64)."
+    if not isinstance(out, np.ndarray) or out.dtype != np.int64:
+        raise InvalidParameter("out", getattr(out, "dtype", out), "an array of int64", fix)
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise InvalidParameter("out", out.shape, "a contiguous writeable array", fix)
+    if shape is not None and out.shape != shape:
+        raise InvalidParameter("out", out.shape, f"of the shape {shape} that size asks for", fix)
+    return out
+
+
+def _shape(size: Size) -> tuple[int, ...]:
+    fix = "Give how many draws, or a shape."
+    lengths = size if isinstance(size, tuple) else (size,)
+    return tuple(integer("size", length, low=0, fix=fix) for length in lengths)
