@@ -34,6 +34,14 @@ _HOME = {
     "BudgetMismatch": "errors",
     "Budget": "privacy",
     "Charge": "privacy",
+    "Column": "release",
+    "Count": "release",
+    "Histogram": "release",
+    "Linear": "release",
+    "Mean": "release",
+    "Schema": "release",
+    "Source": "release",
+    "Sum": "release",
 }
 _PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
 
@@ -66,6 +74,7 @@ if TYPE_CHECKING:
         PiecewiseLaplace,
     )
     from .privacy import Budget, Charge
+    from .release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
 
 
 def __getattr__(name: str) -> Any:
