@@ -34,6 +34,8 @@ _HOME = {
     "BudgetMismatch": "errors",
     "Budget": "privacy",
     "Charge": "privacy",
+    "PrivacyLoss": "privacy",
+    "privacy_loss": "privacy",
     "Column": "release",
     "Count": "release",
     "Histogram": "release",
@@ -73,7 +75,7 @@ if TYPE_CHECKING:
         PiecewiseGeometric,
         PiecewiseLaplace,
     )
-    from .privacy import Budget, Charge
+    from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
     from .release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
 
 

@@ -2,5 +2,6 @@
 
 from .budget import Budget, Remaining
 from .charge import ORDERS, Charge
+from .loss import PrivacyLoss, privacy_loss
 
-__all__ = ["ORDERS", "Budget", "Charge", "Remaining"]
+__all__ = ["ORDERS", "Budget", "Charge", "PrivacyLoss", "Remaining", "privacy_loss"]
