@@ -12,6 +12,10 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it; a test checks it against the imports below.
 _HOME = {
+    "DiscreteGaussian": "noise",
+    "Staircase": "noise",
+    "TruncatedGeometric": "noise",
+    "TruncatedLaplace": "noise",
     "Geometric": "noise",
     "GeometricMixture": "noise",
     "Laplace": "noise",
@@ -68,12 +72,16 @@ if TYPE_CHECKING:
         UnsupportedSQL,
     )
     from .noise import (
+        DiscreteGaussian,
         Geometric,
         GeometricMixture,
         Laplace,
         LaplaceMixture,
         PiecewiseGeometric,
         PiecewiseLaplace,
+        Staircase,
+        TruncatedGeometric,
+        TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
     from .release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
