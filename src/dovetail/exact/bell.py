@@ -16,7 +16,7 @@ from flint import arb, ctx
 
 from .balls import ball
 
-_WIDE = 512
+_WIDE = 1024
 # The table of a narrow bell reaches to where the tail is about 2^-80; samplers ask for little beyond.
 _TABLE_BITS = 80
 _MOST_ORDERS = 512
