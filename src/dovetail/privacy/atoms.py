@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import expm1, gcd, inf, lcm, log1p, nextafter
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,30 @@ ROUNDING = 2.0**-50
 _LARGEST_STEP = 2**52
 
 
+class Moments(Protocol):
+    """Closed forms for a loss that no finite list holds; both are upper bounds."""
+
+    def log_moment(self, order: float) -> float:
+        """Return ln E exp(order·L)."""
+        ...
+
+    def log_mean_exp_size(self) -> float:
+        """Return ln E exp|L|."""
+        ...
+
+    def mean(self) -> float:
+        """Return E L."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
     """Values of the loss (ascending) with the logs of their masses.
 
     A value exceeds the true loss by at most `slack`. `infinite` is the mass of outcomes that Q cannot give.
     Where every loss is a multiple of one rational `unit`, `steps` holds the multiples exactly.
-    `worst` is the supremum of the loss, exact where it is rational.
+    `worst` is the supremum of the loss, exact where it is rational. `moments` stand in where losses without
+    an upper end have finite moments; `infinite` then holds the mass of the losses that are not listed.
     """
 
     values: Floats
@@ -39,6 +56,7 @@ class Atoms:
     slack: float = 0.0
     unit: Fraction | None = None
     steps: Ints | None = None
+    moments: Moments | None = None
 
     def log_moment(self, order: float) -> float:
         """Return an upper bound on ln E exp(order·L), order > 0; infinite losses are left out.
@@ -47,6 +65,8 @@ class Atoms:
         >>> round(two_atoms(Fraction(1, 2)).log_moment(1), 12)
         0.227336293803
         """
+        if self.moments is not None:
+            return self.moments.log_moment(order)
         powers = order * self.values
         if self.infinite == 0 and float(np.max(np.abs(powers), initial=0.0)) < 1:
             return _log1p_up(*_mean_of(np.expm1(powers), self.log_masses))
@@ -54,6 +74,8 @@ class Atoms:
 
     def log_mean_exp_size(self) -> float:
         """Return an upper bound on ln E exp|L|, which is zeta."""
+        if self.moments is not None:
+            return self.moments.log_mean_exp_size()
         if self.infinite:
             return inf
         sizes = np.abs(self.values)
@@ -63,6 +85,8 @@ class Atoms:
 
     def mean(self) -> float:
         """Return an upper bound on E L."""
+        if self.moments is not None:
+            return self.moments.mean()
         if self.infinite:
             return inf
         total, error = _mean_of(self.values, self.log_masses)

@@ -51,6 +51,10 @@ class OneWay:
         log_finite = sum(uses * log1p(-atoms.infinite) for atoms, uses in self.parts)
         return min(-expm1(log_finite) * (1 + 64 * ROUNDING), 1.0)
 
+    def _endless(self) -> bool:
+        """Say whether moments are infinite: some losses are, and are not merely left out of a list."""
+        return any(atoms.infinite > 0 and atoms.moments is None for atoms, _ in self.parts)
+
     def mean(self) -> float:
         """Return E L."""
         total = sum(uses * atoms.mean() for atoms, uses in self.parts)
@@ -58,18 +62,20 @@ class OneWay:
 
     def renyi(self, order: float) -> float:
         """Return the Rényi divergence of an order above 1; independent uses add up."""
-        if self.infinite() > 0:
+        if self._endless():
             return inf
         total = sum(uses * atoms.log_moment(order - 1) for atoms, uses in self.parts) / (order - 1)
         return max(nextafter(total + abs(total) * ROUNDING, inf), 0.0)
 
     def zeta(self) -> float:
         """Return ln E exp|L| of all uses together; at most the sum of the single ones."""
-        if self.infinite() > 0:
+        if self._endless():
             return inf
         sum_of_parts = sum(uses * atoms.log_mean_exp_size() for atoms, uses in self.parts)
         if self.single is not None:
             return sum_of_parts
+        if self.infinite() > 0:
+            return sum_of_parts * (1 + ROUNDING)
         on = self._lattice()
         # E exp|S| = E[exp S; S > 0] + E[exp -S; S <= 0], each at the tilt that makes it a probability.
         right, left = tilted(on, 1.0), tilted(on, -1.0)
