@@ -48,6 +48,9 @@ _HOME = {
     "Schema": "release",
     "Source": "release",
     "Sum": "release",
+    "Answer": "release",
+    "Plan": "release",
+    "Session": "session",
 }
 _PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
 
@@ -84,7 +87,8 @@ if TYPE_CHECKING:
         TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
-    from .release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
+    from .release import Answer, Column, Count, Histogram, Linear, Mean, Plan, Schema, Source, Sum
+    from .session import Session
 
 
 def __getattr__(name: str) -> Any:

@@ -112,4 +112,4 @@ def test_linear_weights_are_rounded_to_the_lattice() -> None:
 
 def test_cells_are_named_by_their_keys_and_edges() -> None:
     question = Histogram("sex", "born", bins={"born": ["2000-01-01", date(2001, 1, 1)]}).checked(TABLE)
-    assert question.keys() == [(sex, "[2000-01-01, 2001-01-01)") for sex in ("F", "M", "unknown")]
+    assert question.cell_keys() == [(sex, "[2000-01-01, 2001-01-01)") for sex in ("F", "M", "unknown")]

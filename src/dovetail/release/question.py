@@ -160,7 +160,7 @@ class Question:
         """Tell whether the answer is a table rather than one number."""
         return bool(self.axes) and not isinstance(self.measure, Weighted)
 
-    def keys(self) -> list[tuple[Constant | None, ...]]:
+    def cell_keys(self) -> list[tuple[Constant | None, ...]]:
         """Return the labels of every cell, the last axis running fastest."""
         return list(product(*(axis.labels for axis in self.axes))) if self.grouped else [()]
 

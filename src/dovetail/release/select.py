@@ -28,7 +28,7 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
 
 
 def true_cells(engine: Engine, question: Question) -> list[tuple[int, ...]]:
-    """Return the true components of every cell, in the order of `question.keys()`."""
+    """Return the true components of every cell, in the order of `question.cell_keys()`."""
     places = [_Places(axis) for axis in question.axes]
     found: dict[tuple[int | None, ...], list[int]] = {}
     for row in engine.fetch(statement(engine, question)):

@@ -56,7 +56,7 @@ class Source:
                 checked_name(name) if name else data.name,
                 schema if schema is not None else data.schema,
                 table or data.table,
-                data.shipped and not name,
+                data.shipped,
             )
         if isinstance(data, str | Path):
             path = Path(data)

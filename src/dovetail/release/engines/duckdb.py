@@ -194,11 +194,10 @@ def csv_header(path: Path) -> tuple[list[str], str]:
     import csv
 
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            line = file.readline(1 << 20)
-            delimiter = max(",;\t|", key=line.count)
-            file.seek(0)
-            names = next(csv.reader(file, delimiter=delimiter), [])
+        with path.open("rb") as file:
+            line = file.readline(1 << 20).decode("utf-8-sig")
+        delimiter = max(",;\t|", key=line.count)
+        names = next(csv.reader([line], delimiter=delimiter), [])
     except (OSError, UnicodeDecodeError, csv.Error):
         names, delimiter = [], ","
     if not names or len(set(names)) != len(names) or not all(names):
