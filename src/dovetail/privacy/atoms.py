@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import expm1, gcd, inf, lcm, log1p, nextafter
+from math import gcd, inf, lcm, log1p, nextafter
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 # A few roundings of numbers of size s err by at most s times this.
 ROUNDING = 2.0**-50
+BLUR = 2.0**-48
 _LARGEST_STEP = 2**52
 
 
@@ -127,6 +128,12 @@ def log_sum_up(left: Floats, right: Floats) -> float:
     return total + (abs(total) + 16) * ROUNDING
 
 
+def log_expm1(x: Floats) -> Floats:
+    """Return ln(exp(x) - 1), -inf at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(x > 40, x, np.log(np.expm1(np.minimum(x, 40.0)))))
+
+
 def two_atoms(epsilon: Fraction) -> Atoms:
     """Return the loss of randomised response, the worst of all with this pure guarantee."""
     size = float(epsilon)
@@ -185,10 +192,11 @@ def spread(atoms: Atoms, step: float) -> tuple[Ints, Floats]:
     above = np.ceil(atoms.values / step)
     gap = np.maximum(above * step - atoms.values, 0.0)
     # Distances come from products that round; a little mass is moved up for it.
-    blur = (np.abs(atoms.values) + 1) * 4 * ROUNDING
-    share = np.clip(np.expm1(np.maximum(gap - blur, 0.0)) / expm1(step), 0.0, 1.0)
+    blur = (np.abs(atoms.values) + 1) * BLUR
+    share = log_expm1(np.maximum(gap - blur, 0.0)) - log_expm1(np.array([step]))
+    low = atoms.log_masses + np.minimum(share, 0.0)
     with np.errstate(divide="ignore"):
-        low, high = atoms.log_masses + np.log(share), atoms.log_masses + np.log1p(-share)
+        high = atoms.log_masses + np.log(-np.expm1(np.minimum(share, 0.0)))
     places = above.astype(np.int64)
     both, masses = np.concatenate([places - 1, places]), np.concatenate([low, high])
     kept = masses > -inf

@@ -13,8 +13,9 @@ from .atoms import ROUNDING, Atoms, Floats
 from .curve import Curve
 from .tilted import Lattice, lattice, tilted
 
-_LARGEST_POWER = 4000.0  # of tilt times the range of one loss
+_LARGEST_POWER = 400.0  # of tilt times the range of one loss
 _BISECTIONS = 60
+_HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,8 +84,7 @@ class OneWay:
         negative = float(np.sum(left.probabilities[left.values <= 0])) + left.beyond + left.before
         scale = max(right.log_scale, left.log_scale, 0.0)
         total = positive * exp(right.log_scale - scale) + negative * exp(left.log_scale - scale)
-        slack = sum(uses * atoms.slack for atoms, uses in self.parts)
-        joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + slack
+        joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + on.blur
         return min(sum_of_parts * (1 + ROUNDING), max(joint, 0.0))
 
     def delta(self, epsilon: float) -> float:
@@ -105,11 +105,18 @@ class OneWay:
         if self.single is not None:
             return min(_direct(self.single).epsilon(delta), worst)
         tilt = self._tilt(lambda total, mean, tilt: tilt * mean - total + log(delta))
-        found = -inf
-        while found == -inf:
+        found = self._curve(tilt).epsilon(delta)
+        for _ in range(_HALVINGS):
+            if found > -inf:
+                break
+            tilt /= 2
             found = self._curve(tilt).epsilon(delta)
-            tilt = tilt / 2 if tilt > 1e-6 else 0.0
-        return min(found, worst)
+        else:
+            plain = self._curve(0.0)
+            found = max(plain.epsilon(delta), plain.start, 0.0)
+        # Once more with the tilt whose centre is the answer, where errors are smallest.
+        again = self._curve(self._tilt(lambda total, mean, tilt: mean - found)).epsilon(delta)
+        return min(found, again if again > -inf else inf, worst)
 
     def tail(self, size: float) -> float:
         """Return P(|L| > size)."""
@@ -149,7 +156,7 @@ class OneWay:
         """Return the tilt in [0, largest] where an increasing function of it passes 0."""
         on = self._lattice()
         reach = max(int(factor.steps[-1] - factor.steps[0]) for factor in on.factors) * on.step
-        low, high = 0.0, _LARGEST_POWER / reach
+        low, high = 0.0, _LARGEST_POWER / max(reach, on.step)
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             total, mean, _ = on.moments(middle)

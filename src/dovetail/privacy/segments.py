@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.exact import Decay, nearest
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, on_steps, on_values
+from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_expm1, on_steps, on_values
 
 MOST_LISTED = 4096
 _EVEN_BUCKETS = 2048
@@ -163,7 +163,7 @@ def _buckets(
     lead = np.asarray((width if growth > 0 else 0.0) + sum_q - sum_p)
     lead = np.maximum(lead - (np.abs(sum_p) + np.abs(sum_q) + width + 16) * ROUNDING, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_share = np.minimum(_log_expm1(lead) - _log_expm1(width), 0.0)
+        log_share = np.minimum(log_expm1(lead) - log_expm1(width), 0.0)
         log_share = np.where(width > 0, log_share, -inf)
         log_rest = np.log(-np.expm1(log_share))
     drift = slope_p * first
@@ -205,10 +205,6 @@ def _log_mass(segment: Segment, decay: Decay, log_total: float) -> float:
     spread = (0.0 if isinf(extent) else log(-expm1(-extent))) - log(unit)
     total = exponent + p.log_factor - log_total + spread
     return total + (abs(exponent) + abs(p.log_factor) + abs(log_total) + abs(spread) + 16) * ROUNDING
-
-
-def _log_expm1(x: Floats) -> Floats:
-    return np.asarray(np.where(x > 30, x, np.log(np.expm1(np.minimum(x, 30.0)))))
 
 
 def _unit(losses: list[Segment]) -> Fraction | None:

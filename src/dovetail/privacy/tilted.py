@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_sum, spread
+from .atoms import BLUR, ROUNDING, Atoms, Floats, Ints, common_unit, log_sum, spread
 from .curve import Curve
 
 Spectrum: TypeAlias = NDArray[np.complex128]
@@ -25,7 +25,7 @@ _NEGLIGIBLE = -42.0  # ln of the tilted mass that may fall outside the window
 _MOST_POINTS = 2**22
 _GRID_POINTS = 2**16
 _PER_DEVIATION = 64
-_FAR_LEFT = 40.0
+_FAR_LEFT = 12.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +44,7 @@ class Lattice:
     step: float
     factors: tuple[Factor, ...]
     drift: float
+    blur: float = 0.0  # how much of |sum| rounding may have taken away
 
     def log_moment(self, tilt: float) -> float:
         """Return about ln E exp(tilt·sum)."""
@@ -86,7 +87,10 @@ def lattice(parts: Sequence[tuple[Atoms, int]]) -> Lattice:
     step = _grid_step(parts)
     factors = [Factor(*spread(atoms, step), uses) for atoms, uses in parts]
     moved = sum(uses * (step + atoms.slack) for atoms, uses in parts)
-    return Lattice(step, tuple(factors), moved)
+    blur = sum(
+        uses * (atoms.slack + 2 * BLUR * (float(np.max(np.abs(atoms.values))) + 1)) for atoms, uses in parts
+    )
+    return Lattice(step, tuple(factors), moved, blur)
 
 
 def _width(atoms: Atoms) -> float:
@@ -100,6 +104,9 @@ def _grid_step(parts: Sequence[tuple[Atoms, int]]) -> float:
     whole = sum(count * _width(atoms) for atoms, count in parts)
     window = min(whole, 40 * sqrt(variance) + 4 * max(_width(atoms) for atoms, _ in parts))
     finest = max(window * 2 / _MOST_POINTS, max(_width(atoms) for atoms, _ in parts) * 8 / _MOST_POINTS)
+    # Losses that hardly vary leave a width near 0; their size then sets the scale.
+    size = max(float(np.max(np.abs(atoms.values))) for atoms, _ in parts)
+    finest = max(finest, size * 2.0**-44, 2.0**-60)
     wanted = min(window / _GRID_POINTS, sqrt(variance / uses) / _PER_DEVIATION)
     # A power of two keeps products of the step with whole numbers exact.
     return 2.0 ** floor(log2(max(wanted, finest)))
@@ -175,7 +182,7 @@ def _chernoff(on: Lattice, tilt: float, edge: int, half: float, side: int) -> fl
     uses = sum(factor.uses for factor in on.factors)
     pad = (abs(base) + abs(tilt * edge * on.step) + 16 * uses + 64) * ROUNDING * 16
     _, _, variance = on.moments(tilt)
-    guess = half * on.step / max(variance, 1e-300)
+    guess = half * on.step / max(variance, on.step**2)
     for scale in (0.25, 0.5, 0.75, 1.0, 1.5):
         more = side * guess * scale
         bound = on.log_moment(tilt + more) - base - more * edge * on.step
