@@ -7,7 +7,8 @@ could find. What AES delivers is uniform in the computational sense: no feasible
 from __future__ import annotations
 
 import os
-from typing import Protocol
+import sys
+from abc import ABC, abstractmethod
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -24,15 +25,19 @@ _KEY_BYTES = 32
 _COUNTER_BYTES = 16
 
 
-class Source(Protocol):
+class Source(ABC):
     """Anything that can hand out bytes, each of them once."""
 
-    def read(self, count: int) -> bytes | bytearray:
+    @abstractmethod
+    def read(self, count: int) -> bytes:
         """Return the next `count` bytes."""
-        ...
+
+    def fill(self, target: NDArray[np.uint16]) -> None:
+        """Fill an array with the next words; low bytes first, so that a recording reads the same anywhere."""
+        target[...] = np.frombuffer(self.read(2 * target.size), dtype="<u2").reshape(target.shape)
 
 
-class System:
+class System(Source):
     """The operating system's own generator."""
 
     def read(self, count: int) -> bytes:
@@ -40,21 +45,28 @@ class System:
         return os.urandom(count)
 
 
-class Stream:
+class Stream(Source):
     """The key stream of AES-256-CTR under one key; by default a new key from the operating system."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        cipher = Cipher(AES256(key or os.urandom(_KEY_BYTES)), CTR(bytes(_COUNTER_BYTES)))
+        cipher = Cipher(AES256(os.urandom(_KEY_BYTES) if key is None else key), CTR(bytes(_COUNTER_BYTES)))
         self._context: CipherContext = cipher.encryptor()
+        self._zeros = memoryview(b"")
 
-    def read(self, count: int) -> bytearray:
+    def read(self, count: int) -> bytes:
         """Return the next bytes of the stream."""
-        stream = bytearray(count)
-        self._context.update_into(bytes(count), stream)
-        return stream
+        return self._context.update(bytes(count))
+
+    def fill(self, target: NDArray[np.uint16]) -> None:
+        """Fill an array with the next words of the stream, without a copy of it."""
+        if len(self._zeros) < target.nbytes:
+            self._zeros = memoryview(bytes(target.nbytes))
+        self._context.update_into(self._zeros[: target.nbytes], target.reshape(-1).view(np.uint8).data)
+        if sys.byteorder == "big":
+            target.byteswap(inplace=True)
 
 
-class Recording:
+class Recording(Source):
     """Bytes chosen beforehand, handed out in order and once."""
 
     def __init__(self, recorded: bytes) -> None:
@@ -75,11 +87,6 @@ class Recording:
 def source_for(count: int) -> Source:
     """Return a fresh source for a request of about `count` bytes."""
     return System() if count <= _DIRECT else Stream()
-
-
-def words(source: Source, count: int) -> NDArray[np.uint16]:
-    """Read 16-bit words; the order of bytes is fixed, so that a recording means the same everywhere."""
-    return np.frombuffer(source.read(2 * count), dtype="<u2")
 
 
 def extended(heads: NDArray[np.uint16], source: Source) -> NDArray[np.uint64]:
@@ -104,4 +111,4 @@ def experiment_bits(seed: int, count: int) -> bytes:
     True
     """
     key = integer("seed", seed, 0, (1 << 128) - 1).to_bytes(_KEY_BYTES, "big")
-    return bytes(Stream(key).read(integer("count", count, 1)))
+    return Stream(key).read(integer("count", count, 1))

@@ -22,8 +22,10 @@ from dovetail.errors import InvalidParameter
 from .law import Law, Run
 
 # Blocks per unit of a run's scale are at least this many and less than twice as many: enough that the
-# smaller blocks at the end of a run are rare, few enough that 16 bits decide 99 of 100 blocks.
-_GRAIN = 16
+# smaller blocks at the end of a run are rare, few enough that 16 bits decide 199 of 200 blocks.
+_GRAIN = 8
+# Blocks of fewer values than this are not worth their offsets.
+_LEAST_BITS = 2
 # Without runs there is no offset to split off; a table of more values than this would be slow and large.
 _MOST_VALUES = 6000
 _DEPTH = 64
@@ -75,16 +77,10 @@ def blocks_of(law: Law) -> Blocks:
     """Choose the blocks of a law: of one value each where it is narrow.
 
     >>> [block_bits(Run(0, None, Fraction(1, scale))) for scale in (3, 1000, 10**6)]
-    [0, 5, 15]
+    [0, 6, 16]
     """
     if law.runs is None:
-        if too_wide(law):
-            raise InvalidParameter(
-                "noise",
-                law,
-                f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
-                "Use a coarser lattice, or a noise made of exponential pieces: those can have any width.",
-            )
+        _refuse_wide(law)
         return Blocks(law, (Segment(1, 1, 0, 0),))
     segments: list[Segment] = []
     number = 1
@@ -109,9 +105,15 @@ def block_bits(run: Run) -> int:
     size = 1 / (run.rate * _GRAIN)
     if run.count is not None:
         size = min(size, Fraction(run.count, _GRAIN))
-    return max(int(size).bit_length() - 1, 0)
+    bits = int(size).bit_length() - 1
+    return bits if bits >= _LEAST_BITS else 0
 
 
-def too_wide(law: Law) -> bool:
-    """Say whether a law has no runs and more values than a table should hold."""
-    return law.runs is None and bool(law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1)
+def _refuse_wide(law: Law) -> None:
+    if law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1:
+        raise InvalidParameter(
+            "noise",
+            law,
+            f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
+            "Use a coarser lattice; only noise made of exponential pieces can be drawn at any width.",
+        )

@@ -1,32 +1,24 @@
-"""The offset within a block: a truncated geometric variable, drawn a few binary digits at a time.
+"""The leading digits of an offset within a block, by tables.
 
-With weights exp(-rate·j) on 0 ≤ j < 2^m, the groups of binary digits of j are independent, and the group that
-starts at digit s is a truncated geometric variable itself, of rate 2^s·rate.
+With weights exp(-rate·j) on 0 ≤ j < 2^m, the binary digits of j are independent. The leading ones together
+are a truncated geometric variable of their own, whose rate is that of one unit in their last place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.errors import InvalidParameter
 from dovetail.exact.balls import ball, precision
 
 from .bits import Source, extended
 from .steps import UNSETTLED, WORD_BITS, Steps, floors, steps_of
 from .uniform import Enclosure, Uniform
-
-# (bits that index a table, binary digits per table): finer first; each keeps cut cells near 1 %.
-_SHAPES = ((16, 9), (14, 7), (12, 5), (10, 3), (8, 1))
-_MOST_BYTES = 1 << 20
-_ENTRY_BYTES = 2
-
-Row = tuple[Fraction, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ class Group:
         """Return the certified thresholds."""
         return steps_of(floors(self.below(j))[:2] for j in range((1 << self.width) - 1))
 
-    def resolve(self, word: int, fewest: int, source: Source) -> int:
+    def resolve(self, source: Source, word: int, fewest: int) -> int:
         """Return the value of a uniform number that begins with `word` and has passed `fewest` thresholds."""
         number = Uniform(word, source)
         value = fewest
@@ -61,58 +53,56 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Digits:
-    """The tables of one group of binary digits, one for each row, in one array of (row, word)."""
+    """One table for each row (a rate and a number of digits), in one array of (row, word)."""
 
-    shift: int
-    drop: int
     groups: tuple[Group, ...]
     steps: tuple[Steps, ...]
     table: NDArray[np.uint16]
 
+    @property
+    def drop(self) -> int:
+        """How many of the 16 bits of a word do not index the table."""
+        return WORD_BITS + 1 - int(self.table.shape[1]).bit_length()
+
     def draw(
-        self, heads: NDArray[np.uint16], row: int | NDArray[np.intp], source: Source
-    ) -> NDArray[np.uint16]:
-        """Return the digits for 16-bit words, all of one row or each of its own."""
-        index = heads >> np.uint16(self.drop) if self.drop else heads
-        values = np.empty(heads.size, np.uint16)
+        self,
+        heads: NDArray[np.uint16],
+        row: int | NDArray[np.intp],
+        source: Source,
+        out: NDArray[np.uint16],
+        index: NDArray[np.intp],
+    ) -> None:
+        """Put the digits for 16-bit words into `out`, all by one row of the tables or each by its own.
+
+        `index` is room to work in.
+        """
+        short = np.right_shift(heads, self.drop, out=out) if self.drop else heads
         if isinstance(row, int):
-            np.take(self.table[row], index, out=values, mode="clip")
+            np.copyto(index, short)
+            np.take(self.table[row], index, out=out, mode="clip")
         else:
-            np.take(self.table.ravel(), index + row * self.table.shape[1], out=values, mode="clip")
-        cut = np.flatnonzero(values == UNSETTLED)
-        if cut.size:
-            rows = np.full(cut.size, row) if isinstance(row, int) else row[cut]
-            values[cut] = self._settled(heads[cut], rows, source)
-        return values
+            np.multiply(row, self.table.shape[1], out=index)
+            np.add(index, short, out=index)
+            np.take(self.table.reshape(-1), index, out=out, mode="clip")
+        cut = np.flatnonzero(out == UNSETTLED)
+        if not cut.size:
+            return
+        if isinstance(row, int):
+            out[cut] = self._settled(row, heads[cut], source)
+            return
+        rows = row[cut]
+        for one in np.unique(rows).tolist():
+            here = cut[rows == one]
+            out[here] = self._settled(one, heads[here], source)
 
-    def _settled(self, heads: NDArray[np.uint16], rows: NDArray[np.intp], source: Source) -> NDArray[np.intp]:
-        found = extended(heads, source)
-        values = np.empty(heads.size, np.intp)
-        for row in np.unique(rows).tolist():
-            here = np.flatnonzero(rows == row)
-            group = self.groups[row]
-            values[here] = self.steps[row].settle(
-                found[here], lambda word, fewest, group=group: group.resolve(word, fewest, source)
-            )
-        return values
-
-
-def digits_for(rows: tuple[Row, ...]) -> tuple[Digits, ...]:
-    """Build the tables of offsets in the finest shape that fits; a row is a rate and its number of digits."""
-    most = max(bits for _, bits in rows)
-    for index_bits, widest in _SHAPES:
-        count = -(-most // widest)
-        if len(rows) * count * _ENTRY_BYTES << index_bits <= _MOST_BYTES:
-            cuts = [most * number // count for number in range(count + 1)]
-            return tuple(_digits(rows, shift, end, index_bits) for shift, end in pairwise(cuts))
-    allowed = "of fewer pieces at this width"
-    raise InvalidParameter("noise", f"{len(rows)} pieces", allowed, "Use fewer pieces or a coarser lattice.")
+    def _settled(self, row: int, heads: NDArray[np.uint16], source: Source) -> NDArray[np.intp]:
+        resolve = partial(self.groups[row].resolve, source)
+        return self.steps[row].settle(extended(heads, source), resolve)
 
 
-def _digits(rows: tuple[Row, ...], shift: int, end: int, index_bits: int) -> Digits:
-    """Build the tables of the digits from `shift` up to `end`; a row of smaller blocks has fewer of them."""
-    groups = tuple(Group(rate * (1 << shift), max(min(bits, end) - shift, 0)) for rate, bits in rows)
+def digits_of(groups: tuple[Group, ...], index_bits: int) -> Digits:
+    """Build the tables of the groups, each indexed by the leading `index_bits` bits of a word."""
     steps = tuple(group.steps() for group in groups)
     table = np.stack([step.cells(index_bits) for step in steps])
     table.flags.writeable = False
-    return Digits(shift, WORD_BITS - index_bits, groups, steps, table)
+    return Digits(groups, steps, table)

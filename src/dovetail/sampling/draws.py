@@ -14,10 +14,8 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 
 from .bits import Recording, Source, System, source_for
-from .blocks import too_wide
 from .build import build
 from .law import Law
-from .refuse import Proposed, Refusing
 from .sampler import Sampler
 
 Size = int | tuple[int, ...]
@@ -26,10 +24,10 @@ _MOST_KEPT = 32
 _SYSTEM = System()
 
 # Tables by law, the latest used last. They hold no random bit, so a fork may share them.
-_kept: OrderedDict[Law, Sampler | Refusing] = OrderedDict()
+_kept: OrderedDict[Law, Sampler] = OrderedDict()
 # The same by identity: to hash a law of many fractions takes longer than to draw from it. An entry holds its
 # law, so the identity cannot pass to another object.
-_seen: dict[int, tuple[Law, Sampler | Refusing]] = {}
+_seen: dict[int, tuple[Law, Sampler]] = {}
 _guard = Lock()
 
 
@@ -43,7 +41,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_guard)
 
 
-def sampler_for(law: Law) -> Sampler | Refusing:
+def sampler_for(law: Law) -> Sampler:
     """Return the tables of a law, built at its first use and kept while it is among the latest used."""
     entry = _seen.get(id(law))
     if entry is not None and entry[0] is law:
@@ -54,7 +52,7 @@ def sampler_for(law: Law) -> Sampler | Refusing:
     with _guard:
         sampler = _kept.get(law)
         if sampler is None:
-            sampler = _kept[law] = _built(law)
+            sampler = _kept[law] = build(law)
             if len(_kept) > _MOST_KEPT:
                 _kept.popitem(last=False)
         _kept.move_to_end(law)
@@ -62,13 +60,6 @@ def sampler_for(law: Law) -> Sampler | Refusing:
             _seen.clear()
         _seen[id(law)] = (law, sampler)
     return sampler
-
-
-def _built(law: Law) -> Sampler | Refusing:
-    """Build tables of the law itself, or of its proposal where its own would be too large."""
-    if isinstance(law, Proposed) and too_wide(law):
-        return Refusing(law, build(law.proposal))
-    return build(law)
 
 
 @overload

@@ -1,7 +1,7 @@
 """The tables of one law, and how a draw goes through them.
 
-A draw reads 16 bits for its block and 16 for each group of digits of its offset. A table answers most of
-them; a word whose cell is cut gets 48 bits more and is compared with the thresholds; what is then still
+A draw reads 16 bits for its block and, if the noise is wide, more for its offset there. A table answers most
+of them; a word whose cell is cut gets 48 bits more and is compared with the thresholds; what is then still
 undecided, about one in 2^53, is settled by rigorous arithmetic. No floating-point number is involved.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from struct import unpack
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from dovetail.errors import InvalidParameter
 
-from .bits import Source, extended, words
+from .bits import Source, extended
 from .blocks import Blocks
-from .digits import Digits
-from .steps import UNSETTLED, Steps
+from .offsets import RIGHT, Offsets
+from .scratch import Scratch
+from .steps import Steps
 from .uniform import Uniform, last_above
 
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 _MIDDLE = 1 << 63
 _INT64_END = 1 << 63
 
@@ -31,45 +33,55 @@ _INT64_END = 1 << 63
 class Sampler:
     """Everything that is worth keeping of a law between draws; it holds no random bit.
 
-    Step s stands for block s - depth. `begins`, `masks` and `rows` say for each step where its block begins
-    (with its sign), which digits of the offset count, and which row of the digit tables draws them. `cells`
-    gives the begin for a 16-bit word, or the smallest integer of its type where the thresholds must be asked;
-    `row_cells` gives the row, where more than one is frequent.
+    Step s stands for block s - depth. `begins`, `masks` and `rows` say for each step which value of its block
+    is nearest to 0, which digits of the offset count, and by which row of tables they are drawn. `cells`
+    leads from a 16-bit word to the edge of its block, from which offsets are counted, or to the least integer
+    of its type where the thresholds must be asked; `row_cells` leads to the row, where several are frequent.
     """
 
     blocks: Blocks
     depth: int
     steps: Steps
-    begins: NDArray[Any]
+    begins: NDArray[np.int64]
     masks: NDArray[np.int64]
     rows: NDArray[np.intp]
     cells: NDArray[Any]
-    row_cells: NDArray[np.uint8] | None
+    row_cells: NDArray[np.intp] | None
     row: int
     row_of_run: tuple[int, ...]
-    digits: tuple[Digits, ...]
+    offsets: Offsets | None
 
     @property
     def planes(self) -> int:
         """How many 16-bit words a draw begins with."""
-        return 1 + len(self.digits)
+        return 1 + (self.offsets.planes if self.offsets else 0)
+
+    @property
+    def unset(self) -> int:
+        """The entry of `cells` that stands for no answer."""
+        return -1 << (8 * self.cells.itemsize - 1)
 
     @property
     def nbytes(self) -> int:
-        """The size of all tables in bytes."""
-        arrays = [self.steps.low, self.steps.high, self.begins, self.masks, self.rows, self.cells]
-        arrays += [] if self.row_cells is None else [self.row_cells]
-        for digits in self.digits:
-            arrays += [digits.table, *(a for steps in digits.steps for a in (steps.low, steps.high))]
+        """The size of the tables."""
+        arrays = [self.begins, self.masks, self.rows, self.cells, self.steps.low, self.steps.high]
+        if self.row_cells is not None:
+            arrays.append(self.row_cells)
+        if self.offsets is not None:
+            arrays += [self.offsets.digits.table]
+            arrays += [array for steps in self.offsets.digits.steps for array in (steps.low, steps.high)]
         return sum(array.nbytes for array in arrays)
 
     def fill(self, out: NDArray[np.int64], source: Source) -> None:
         """Fill a flat array with independent draws."""
+        scratch = self._scratch(min(CHUNK, out.size))
         for begin in range(0, out.size, CHUNK):
             part = out[begin : begin + CHUNK]
-            heads = words(source, self.planes * part.size).reshape(self.planes, -1)
-            values, beyond = self._draw(heads, source)
-            part[:] = values
+            if part.size != scratch.values.size:
+                scratch = self._scratch(part.size)
+            source.fill(scratch.heads)
+            beyond = self._draw(scratch, source)
+            part[:] = scratch.values
             for position, value in beyond.items():
                 if not -_INT64_END <= value < _INT64_END:
                     fix = "Draw again; this happens less than once in 2^63 draws."
@@ -78,59 +90,75 @@ class Sampler:
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
-        raw = source.read(2 * self.planes)
-        word = raw[0] | raw[1] << 8
-        value = int(self.cells.item(word))
-        if value != _unset(self.cells):
-            row = self.row if self.row_cells is None else self.row_cells.item(word)
-            offset = 0
-            for number, digits in enumerate(self.digits, start=1):
-                word = raw[2 * number] | raw[2 * number + 1] << 8
-                digit = digits.table.item(row, word >> digits.drop)
-                if digit == UNSETTLED:
-                    break
-                offset |= digit << digits.shift
-            else:
-                return value - offset if value < 0 else value + offset
-        values, beyond = self._draw(np.frombuffer(raw, dtype="<u2").reshape(-1, 1), source)
-        return beyond.get(0, int(values[0]))
+        words = unpack(f"<{self.planes}H", source.read(2 * self.planes))
+        value: int = self.cells.item(words[0])
+        if value != self.unset:
+            if self.offsets is None:
+                return value
+            row = self.row if self.row_cells is None else self.row_cells.item(words[0])
+            offset = self.offsets.one(words, row)
+            if offset is not None:
+                return value + offset
+        scratch = self._scratch(1)
+        scratch.heads[:, 0] = words
+        beyond = self._draw(scratch, source)
+        return beyond.get(0, int(scratch.values[0]))
 
-    def _draw(
-        self, heads: NDArray[np.uint16], source: Source
-    ) -> tuple[NDArray[np.signedinteger[Any]], dict[int, int]]:
-        """Return the draws that begin with the given words, and apart those beyond the tables by position."""
-        values = np.empty(heads.shape[1], self.cells.dtype)
-        np.take(self.cells, heads[0], out=values, mode="clip")
-        cut = np.flatnonzero(values == _unset(self.cells))
+    def _scratch(self, size: int) -> Scratch:
+        kind = self.cells.dtype
+        return Scratch.of(self.planes, size, kind, kind if self.offsets is None else self.offsets.kind)
+
+    def _draw(self, scratch: Scratch, source: Source) -> dict[int, int]:
+        """Draw by the words in `scratch`; return apart, by position, what lies beyond the tables."""
+        values, first = scratch.values, scratch.heads[0]
+        np.copyto(scratch.index, first)
+        np.take(self.cells, scratch.index, out=values, mode="clip")
+        cut = np.flatnonzero(np.equal(values, self.unset, out=scratch.open))
         steps = self.steps.settle(
-            extended(heads[0, cut], source), lambda word, _: self._resolve(word, source) + self.depth
+            extended(first[cut], source), lambda word, _: self._resolve(word, source) + self.depth
         )
         inside = steps.clip(0, 2 * self.depth)
-        values[cut] = self.begins[inside]
-        if self.digits:
-            row = self.row if self.row_cells is None else self.row_cells.take(heads[0]).astype(np.intp)
-            offsets = self._offsets(heads[1:], row, source)
-            offsets[cut] = self._offsets(heads[1:, cut], self.rows[inside], source) & self.masks[inside]
-            # Away from zero on both sides: ~offset + 1 = -offset.
-            sign = values >> (8 * values.itemsize - 1)
-            offsets ^= sign
-            offsets -= sign
-            values += offsets
-        beyond = {}
-        for place in np.flatnonzero(steps != inside).tolist():
-            position = int(cut[place])
-            beyond[position] = self._beyond(int(steps[place]) - self.depth, heads[1:, [position]], source)
-        return values, beyond
+        if self.offsets is None:
+            values[cut] = self.begins[inside]
+        else:
+            self._place(scratch, cut, inside, source)
+        return {
+            int(cut[place]): self._beyond(int(steps[place]) - self.depth, scratch, cut[[place]], source)
+            for place in np.flatnonzero(steps != inside).tolist()
+        }
 
-    def _offsets(
-        self, heads: NDArray[np.uint16], row: int | NDArray[np.intp], source: Source
-    ) -> NDArray[np.signedinteger[Any]]:
-        total = np.zeros(heads.shape[1], self.cells.dtype)
-        for digits, plane in zip(self.digits, heads, strict=True):
-            part = digits.draw(plane, row, source).astype(self.cells.dtype)
-            part <<= digits.shift
-            total |= part
-        return total
+    def _place(
+        self, scratch: Scratch, cut: NDArray[np.intp], steps: NDArray[np.intp], source: Source
+    ) -> None:
+        """Add the offsets: `cut` are the draws that the cells left open, `steps` what the thresholds said."""
+        assert self.offsets is not None
+        rows, masks, begins = self.rows[steps], self.masks[steps], self.begins[steps]
+        if self.row_cells is None:
+            self.offsets.draw(scratch, self.row, source)
+            wrong = (rows != self.row) & (masks != 0)
+            if wrong.any():
+                some = scratch.selected(cut[wrong])
+                self.offsets.draw(some, rows[wrong], source)
+                scratch.offsets[cut[wrong]] = some.offsets
+        else:
+            np.take(self.row_cells, scratch.index, out=scratch.rows, mode="clip")
+            scratch.rows[cut] = rows
+            self.offsets.draw(scratch, scratch.rows, source)
+        distances = self._distances(scratch, cut, rows, masks)
+        values, part = scratch.values, scratch.part
+        # Offsets are below 2^15 wherever the values have 16 bits.
+        np.copyto(part, scratch.offsets, casting="unsafe")
+        values += part
+        values[cut] = np.where(begins < 0, begins - distances, begins + distances)
+
+    def _distances(
+        self, scratch: Scratch, positions: NDArray[np.intp], rows: NDArray[np.intp], masks: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return how far some draws lie from the begins of their blocks, whatever size these have."""
+        assert self.offsets is not None
+        left = scratch.heads[0, positions] < RIGHT
+        upwards = scratch.offsets[positions].astype(np.int64)
+        return (upwards ^ np.where(left, self.offsets.top(rows), 0)) & masks
 
     def _resolve(self, word: int, source: Source) -> int:
         """Return the block of a uniform number that begins with `word`: outwards from the nearer end."""
@@ -139,14 +167,14 @@ class Sampler:
         block = last_above(number, lambda i: partial(self.blocks.tail_ball, i), 0)
         return block if right else -block
 
-    def _beyond(self, block: int, heads: NDArray[np.uint16], source: Source) -> int:
-        """Return a value of a block that lies beyond the tables."""
+    def _beyond(self, block: int, scratch: Scratch, position: NDArray[np.intp], source: Source) -> int:
+        """Return a value of a block that lies beyond the tables, which may be too far out for 64 bits."""
         segment = self.blocks.segment(abs(block))
-        row = np.array([self.row_of_run[segment.run]])
-        offset = int(self._offsets(heads, row, source)[0]) & ((1 << segment.bits) - 1)
-        value = segment.begin(abs(block)) + offset
+        value = segment.begin(abs(block))
+        if self.offsets is not None:
+            some = scratch.selected(position)
+            row = np.array([self.row_of_run[segment.run]])
+            self.offsets.draw(some, row, source)
+            mask = np.array([(1 << segment.bits) - 1], np.int64)
+            value += int(self._distances(some, np.array([0]), row, mask)[0])
         return value if block > 0 else -value
-
-
-def _unset(cells: NDArray[Any]) -> int:
-    return -1 << (8 * cells.itemsize - 1)

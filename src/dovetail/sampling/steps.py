@@ -31,7 +31,10 @@ Resolver = Callable[[int, int], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The lower and upper floor of 2^64·F(k) for consecutive k, both ascending; nearly always they agree."""
+    """The lower and upper floor of 2^64·F(k) for consecutive k, both ascending; nearly always they agree.
+
+    `low` has 2^64 - 1 as one more entry, for the words above all floors.
+    """
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
@@ -42,14 +45,15 @@ class Steps:
         shift = np.uint64(64 - bits)
         # A cell is settled if its first word has passed as many floors as its last word may have.
         passed = np.bincount((self.high >> shift).astype(np.intp), minlength=size).cumsum()
-        started = np.bincount((self.low >> shift).astype(np.intp), minlength=size).cumsum()
+        started = np.bincount((self.low[:-1] >> shift).astype(np.intp), minlength=size).cumsum()
         first = np.concatenate(([0], passed[:-1]))
         return np.where(first == started, first, UNSETTLED).astype(np.uint16)
 
     def settle(self, found: NDArray[np.uint64], resolve: Resolver) -> NDArray[np.intp]:
         """Return the step of each 64-bit word, asking `resolve` about the undecided ones."""
         steps = self.high.searchsorted(found, side="left")
-        undecided = np.flatnonzero(steps != self.low.searchsorted(found, side="right"))
+        # Floors ascend, so if the next one is above the word, all later ones are.
+        undecided = np.flatnonzero(self.low[steps] <= found)
         for position in undecided.tolist():
             steps[position] = resolve(int(found[position]), int(steps[position]))
         return steps
@@ -79,7 +83,8 @@ def _bounds(scaled: Any) -> tuple[int, int]:
 
 def steps_of(pairs: Iterable[tuple[int, int]]) -> Steps:
     """Build the table from ascending pairs of floors."""
-    table = np.array(list(pairs), dtype=np.uint64).reshape(-1, 2)
-    low, high = np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1])
+    listed = list(pairs)
+    low = np.array([*(pair[0] for pair in listed), _TOP], np.uint64)
+    high = np.array([pair[1] for pair in listed], np.uint64)
     low.flags.writeable = high.flags.writeable = False
     return Steps(low, high)

@@ -1,0 +1,118 @@
+"""The last digits of an offset, where the weights hardly fall: uniform bits, rejected now and then.
+
+A uniform j below 2^g that is kept with probability exp(-rate·j), and drawn again otherwise, is the truncated
+geometric variable. With x = rate·j small, 1 - x <= exp(-x) <= 1 - x + x²/2 decides nearly every coin in whole
+numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.exact.balls import ball, precision
+
+from .bits import Source, extended
+from .steps import WORD_BITS
+from .uniform import Enclosure, Uniform
+
+_SCALE = 1 << 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """The digits of each row: j < 2^bits, and a coin word below `sure` keeps whatever was drawn.
+
+    2^64·(1 - exp(-rate·j)) lies between `least`·j and `most`·j.
+    """
+
+    rates: tuple[Fraction, ...]
+    bits: tuple[int, ...]
+    sure: int
+    least: NDArray[np.uint64]
+    most: NDArray[np.uint64]
+
+    @property
+    def planes(self) -> int:
+        """How many words a draw begins with: the digits, and the coin as the last one."""
+        return -(-max(self.bits) // WORD_BITS) + 1
+
+    def draw(
+        self,
+        heads: NDArray[np.uint16],
+        first: NDArray[np.uint16],
+        row: int | NDArray[np.intp],
+        masks: Any,
+        source: Source,
+        out: NDArray[Any],
+    ) -> None:
+        """Put the digits for words into `out`, counted upwards, though left of 0 they fall off downwards.
+
+        `first` is the first word of each draw, whose leading bit is 0 left of 0; `masks` are 2^bits - 1, for
+        all or for each.
+        """
+        _join(heads, masks, out)
+        doubtful = np.flatnonzero(heads[-1] >= self.sure)
+        coins = heads[-1, doubtful]
+        while doubtful.size:
+            rows = np.full(doubtful.size, row) if isinstance(row, int) else row[doubtful]
+            tops = masks if isinstance(row, int) else masks[doubtful]
+            digits = out[doubtful] ^ np.where(first[doubtful] >> np.uint16(WORD_BITS - 1), 0, tops)
+            again = ~self._kept(digits.astype(np.uint64), rows, extended(coins, source), source)
+            doubtful = doubtful[again]
+            fresh = np.empty((self.planes, doubtful.size), np.uint16)
+            source.fill(fresh)
+            found = np.empty(doubtful.size, out.dtype)
+            _join(fresh, tops if isinstance(row, int) else tops[again], found)
+            out[doubtful] = found
+            coins = fresh[-1]
+
+    def _kept(
+        self, digits: NDArray[np.uint64], rows: NDArray[np.intp], coins: NDArray[np.uint64], source: Source
+    ) -> NDArray[np.bool_]:
+        """Decide which numbers stay; a coin u stands for a uniform number of [u, u + 1)·2^-64."""
+        losses = ~coins
+        kept = losses >= self.most[rows] * digits
+        unclear = ~kept & (losses >= self.least[rows] * digits)
+        for position in np.flatnonzero(unclear).tolist():
+            rate = self.rates[int(rows[position])]
+            number = Uniform(int(coins[position]), source)
+            kept[position] = number.below(_decay(rate * int(digits[position])))
+        return kept
+
+
+def _join(heads: NDArray[np.uint16], masks: Any, out: NDArray[Any]) -> None:
+    """Put all words but the last together to numbers, lowest digits first, and cut them to the masks."""
+    np.copyto(out, heads[0])
+    for number, plane in enumerate(heads[1:-1], start=1):
+        out |= plane.astype(out.dtype) << (WORD_BITS * number)
+    out &= masks
+
+
+def _decay(fall: Fraction) -> Enclosure:
+    def enclosure(bits: int) -> Any:
+        with precision(bits + 32):
+            return (-ball(fall)).exp()
+
+    return enclosure
+
+
+def ground_of(rows: tuple[tuple[Fraction, int], ...]) -> Ground | None:
+    """Build the tables for rows of a rate and a number of digits, or nothing if there are no digits."""
+    if not any(bits for _, bits in rows):
+        return None
+    rates = tuple(rate if bits else Fraction(0) for rate, bits in rows)
+    largest = [rate * (1 << bits) for rate, (_, bits) in zip(rates, rows, strict=True)]
+    least = [floor(rate * (1 - x / 2) * _SCALE) for rate, x in zip(rates, largest, strict=True)]
+    return Ground(
+        rates=rates,
+        bits=tuple(bits for _, bits in rows),
+        sure=floor((1 - max(largest)) * (1 << WORD_BITS)),
+        least=np.array(least, np.uint64),
+        most=np.array([ceil(rate * _SCALE) for rate in rates], np.uint64),
+    )
