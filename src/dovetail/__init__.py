@@ -12,6 +12,10 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it; a test checks it against the imports below.
 _HOME = {
+    "DiscreteGaussian": "noise",
+    "Staircase": "noise",
+    "TruncatedGeometric": "noise",
+    "TruncatedLaplace": "noise",
     "Geometric": "noise",
     "GeometricMixture": "noise",
     "Laplace": "noise",
@@ -34,6 +38,19 @@ _HOME = {
     "BudgetMismatch": "errors",
     "Budget": "privacy",
     "Charge": "privacy",
+    "PrivacyLoss": "privacy",
+    "privacy_loss": "privacy",
+    "Column": "release",
+    "Count": "release",
+    "Histogram": "release",
+    "Linear": "release",
+    "Mean": "release",
+    "Schema": "release",
+    "Source": "release",
+    "Sum": "release",
+    "Answer": "release",
+    "Plan": "release",
+    "Session": "session",
 }
 _PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
 
@@ -58,14 +75,20 @@ if TYPE_CHECKING:
         UnsupportedSQL,
     )
     from .noise import (
+        DiscreteGaussian,
         Geometric,
         GeometricMixture,
         Laplace,
         LaplaceMixture,
         PiecewiseGeometric,
         PiecewiseLaplace,
+        Staircase,
+        TruncatedGeometric,
+        TruncatedLaplace,
     )
-    from .privacy import Budget, Charge
+    from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
+    from .release import Answer, Column, Count, Histogram, Linear, Mean, Plan, Schema, Source, Sum
+    from .session import Session
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,214 @@
-"""The composition root: data, ledger and noise joined for the user."""
+"""The user's entry: a table, its engine, its budget and its ledger, joined."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from dovetail.check import choice, integer
+from dovetail.errors import InvalidParameter
+from dovetail.privacy import Budget, Charge, Remaining
+from dovetail.release.pay import integer_noise, read_pay
+from dovetail.release.plan import Plan, open_plan, parts_per_slot, stored_plan
+from dovetail.release.query import Count, Histogram, Linear, Mean, Query, Sum
+from dovetail.release.schema import Schema
+from dovetail.release.sensitivity import NEIGHBOURS, Neighbours
+from dovetail.release.source import Source
+
+if TYPE_CHECKING:
+    from dovetail.ledger import Ledger
+    from dovetail.release.answer import Answer
+
+_log = logging.getLogger("dovetail.session")
+
+
+class Session:
+    """Ask a table questions within a privacy budget that outlives the session.
+
+    `source` is a path, a table in memory or a `Source`. The budget is kept in `ledger` (a file, a database
+    URL or an open Ledger); without it, in a file beside the data or in the user's data folder: see
+    `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says what is
+    protected: a row added or removed, or a row replaced.
+
+    >>> import tempfile, dovetail as dv
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> session = Session(dv.datasets.adult(), budget=dv.Budget.pure(1), ledger=folder.name + "/a.ledger")
+    >>> answer = session.count(where="age >= 40", within=10)
+    >>> abs(answer.value - 14237) < 200
+    True
+    >>> print(session.remaining)
+    epsilon 0.715651
+    >>> session.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        budget: Budget | None = None,
+        ledger: Ledger | str | Path | None = None,
+        name: str | None = None,
+        table: str | None = None,
+        schema: Schema | str | Path | None = None,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        max_cells: int | None = None,
+        neighbours: Neighbours = "add-remove",
+        queries: int | None = None,
+        analyst: str = "local",
+    ) -> None:
+        from dovetail.release.engines import connect
+        from dovetail.release.teller import Teller
+
+        _refuse_persons(unit=unit, max_rows=max_rows, max_cells=max_cells)
+        choice("neighbours", neighbours, NEIGHBOURS)
+        slots = None if queries is None else integer("queries", queries, low=1, high=10**6)
+        declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
+        self.source = Source.of(source, name=name, schema=declared, table=table)
+        self._engine = connect(self.source)
+        try:
+            columns = (self.source.schema or Schema()).table(self._engine.columns())
+            self._ledger, self._owned = _opened(ledger, self.source)
+            self._account = self._ledger.account(
+                self.source.name, budget=budget, source=_lasting_name(self.source)
+            )
+            self._teller = Teller(self.source.name, self._engine, columns, self._account, neighbours, analyst)
+            self._plan = None if slots is None else self._whole_plan(slots)
+        except BaseException:
+            self.close()
+            raise
+
+    def count(self, *, where: str | None = None, **pay: Any) -> Answer:
+        """Return how many rows satisfy `where`."""
+        return self._ask(Count(where), pay)
+
+    def histogram(
+        self, *columns: str, keys: Any = None, bins: Any = None, where: str | None = None, **pay: Any
+    ) -> Answer:
+        """Return how many rows fall in each public cell; charged once, as a row lies in one cell."""
+        return self._ask(Histogram(*columns, keys=keys, bins=bins, where=where), pay)
+
+    def sum(
+        self, column: str, *, low: Any, high: Any, step: Any, where: str | None = None, **pay: Any
+    ) -> Answer:
+        """Return the sum of a column, each row clamped to [low, high] and rounded to a multiple of step."""
+        return self._ask(Sum(column, low, high, step, where), pay)
+
+    def mean(
+        self, column: str, *, low: Any, high: Any, step: Any, where: str | None = None, **pay: Any
+    ) -> Answer:
+        """Return the mean of a column over the rows that have a number: a sum and a count together."""
+        return self._ask(Mean(column, low, high, step, where), pay)
+
+    def linear(self, column: str, weights: Any, *, step: Any, where: str | None = None, **pay: Any) -> Answer:
+        """Return the sum over rows of a public weight between -1 and 1, looked up by the column's value."""
+        return self._ask(Linear(column, weights, step, where), pay)
+
+    def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
+        """Answer several queries at once, priced exactly together."""
+        return self._teller.answer(list(queries), read_pay(pay, self._plan))
+
+    def price(self, query: Query | Sequence[Query], **pay: Any) -> Charge:
+        """Return what a query or a batch would cost; no row is looked at and nothing is spent.
+
+        What a plan pays for costs nothing more.
+        """
+        queries = list(query) if isinstance(query, Sequence) else [query]
+        return self._teller.priced(queries, read_pay(pay, self._plan)).charge
+
+    def plan(self, design: Any, *, queries: int) -> Plan:
+        """Pay now for `queries` answers of one noise, to be asked freely one after another."""
+        slots = integer("queries", queries, low=1, high=10**6)
+        noise = integer_noise("design", design)
+        return open_plan(self._account, noise, slots, self._teller.neighbours, self._teller.analyst)
+
+    @property
+    def plans(self) -> list[Plan]:
+        """The plans that were paid for this dataset, oldest first."""
+        return [stored_plan(state) for state in self._account.plans()]
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the budget can still pay, outside of plans."""
+        return self._account.budget.remaining(self._account.spent())
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of this dataset."""
+        return self._account.budget
+
+    @property
+    def ledger_place(self) -> str:
+        """Where the budget is kept."""
+        return self._ledger.place
+
+    def close(self) -> None:
+        """Let go of the data and, if this session opened it, of the ledger."""
+        self._engine.close()
+        if getattr(self, "_owned", False):
+            self._ledger.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<session on {self.source.name!r}: remaining {self.remaining}; ledger {self.ledger_place}>"
+
+    def _ask(self, query: Query, pay: dict[str, Any]) -> Answer:
+        return self._teller.answer([query], read_pay(pay, self._plan))[0]
+
+    def _whole_plan(self, slots: int) -> Plan:
+        """Return the plan of the whole budget, opened now or at an earlier opening of this dataset."""
+        from dovetail.release.goals import noise_of_budget
+
+        neighbours = self._teller.neighbours
+        for plan in self.plans:
+            if plan.session:
+                if plan.slots == slots and plan.neighbours == neighbours:
+                    return plan
+                raise InvalidParameter(
+                    "queries",
+                    slots,
+                    f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
+                    "Leave queries= out to pay for each answer from what remains.",
+                )
+        noise = noise_of_budget(self._account.budget, slots * parts_per_slot(neighbours))
+        return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
+
+
+def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
+    """Return the ledger, and whether this session has to close it."""
+    from dovetail.ledger import Ledger, default_path
+
+    if isinstance(ledger, Ledger):
+        return ledger, False
+    if ledger is None:
+        ledger = default_path(_lasting_name(source))
+        level = logging.INFO if ledger.exists() else logging.WARNING
+        _log.log(level, "The budget of %s is kept in %s", source.name, ledger)
+    return Ledger.open(ledger, create=True), True
+
+
+def _lasting_name(source: Source) -> str:
+    """Return what the ledger knows the data by, so that a second name does not bring a second budget."""
+    from dovetail.ledger import source_name
+
+    if source.shipped or not isinstance(source.data, Path):
+        return f"{'shipped' if source.shipped else 'memory'}://{source.name}"
+    return source_name(source.data, source.table)
+
+
+def _refuse_persons(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidParameter(
+                name, value, "left out: each row counts as one person's", "Use one row each."
+            )

@@ -1,14 +1,18 @@
 """What is added to an answer: piecewise noise on the integers and on the reals."""
 
+from .gaussian import DiscreteGaussian
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
 from .laplace import PiecewiseLaplace
-from .named import Geometric, GeometricMixture, Laplace, LaplaceMixture
+from .named import Geometric, GeometricMixture, Laplace, LaplaceMixture, Staircase
 from .rounded import RoundedLaplace
+from .staircase import StaircaseNoise
 from .storage import from_dict
 from .symmetric import Noise
+from .truncated import TruncatedGeometric, TruncatedLaplace
 
 __all__ = [
+    "DiscreteGaussian",
     "Geometric",
     "GeometricMixture",
     "IntegerNoise",
@@ -18,5 +22,9 @@ __all__ = [
     "PiecewiseGeometric",
     "PiecewiseLaplace",
     "RoundedLaplace",
+    "Staircase",
+    "StaircaseNoise",
+    "TruncatedGeometric",
+    "TruncatedLaplace",
     "from_dict",
 ]

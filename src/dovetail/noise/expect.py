@@ -15,7 +15,7 @@ from .evaluate import Floats
 
 if TYPE_CHECKING:
     from .integer import IntegerNoise
-    from .laplace import PiecewiseLaplace
+    from .real import RealNoise
 
 # Beyond this the probabilities are below 1e-304; a cost that still matters there outgrows the tail.
 _LOG_NEGLIGIBLE = -700.0
@@ -46,11 +46,15 @@ def expect_integer(noise: IntegerNoise, cost: Callable[[Any], Any]) -> float:
     return _settled(parts, cost)
 
 
-def expect_real(noise: PiecewiseLaplace, cost: Callable[[Any], Any]) -> float:
+def expect_real(noise: RealNoise, cost: Callable[[Any], Any]) -> float:
     """Integrate cost(x)·density over the line: Gauss-Legendre panels, halved until they agree."""
-    last = _reach(lambda x: float(noise._log_sf(np.array([x]))[0]), 1 / max(map(float, noise.rates)))
-    edges = [0.0, *(float(b) for b in noise.breaks if b < last), last]
-    step = min(1 / max(map(float, noise.rates)), 1.0)
+    stretches = noise.decay.stretches
+    scale = 1 / max(float(stretch.rate) for stretch in stretches)
+    last = _reach(lambda x: float(noise._log_sf(np.array([x]))[0]), scale)
+    if stretches[-1].end is not None:
+        last = min(last, float(stretches[-1].end))
+    edges = [*(float(stretch.start) for stretch in stretches if stretch.start < last), last]
+    step = min(scale, 1.0)
     parts = []
     for low, high in itertools.pairwise(edges):
         panels = min(max(1, ceil((high - low) / (4 * step))), 1 << 12)
@@ -60,7 +64,7 @@ def expect_real(noise: PiecewiseLaplace, cost: Callable[[Any], Any]) -> float:
     return _settled(parts, cost)
 
 
-def _panel(noise: PiecewiseLaplace, cost: Callable[[Any], Any], a: float, b: float, depth: int) -> float:
+def _panel(noise: RealNoise, cost: Callable[[Any], Any], a: float, b: float, depth: int) -> float:
     whole = _gauss(noise, cost, a, b)
     middle = (a + b) / 2
     halves = _gauss(noise, cost, a, middle) + _gauss(noise, cost, middle, b)
@@ -69,7 +73,7 @@ def _panel(noise: PiecewiseLaplace, cost: Callable[[Any], Any], a: float, b: flo
     return _panel(noise, cost, a, middle, depth - 1) + _panel(noise, cost, middle, b, depth - 1)
 
 
-def _gauss(noise: PiecewiseLaplace, cost: Callable[[Any], Any], a: float, b: float) -> float:
+def _gauss(noise: RealNoise, cost: Callable[[Any], Any], a: float, b: float) -> float:
     half = (b - a) / 2
     x = (a + b) / 2 + half * _NODES
     weight = np.exp(noise._log_density(x)) * _WEIGHTS * half

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,29 +9,26 @@ from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from flint import arb
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dovetail import check, sampling
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay, Potential
 
-from .evaluate import DecayTable, Floats, blockwise, one_minus
-from .expect import expect_real
 from .geometric import PiecewiseGeometric, pieces
 from .piecewise import listing, read, text
-from .symmetric import Noise
+from .real import RealNoise
 
 if TYPE_CHECKING:
     from .rounded import RoundedLaplace
 
 # The lattice of `sample` is this fine a part of the noise's smallest scale.
-_FINENESS = 2**20
+FINENESS = 2**20
 
 
 @dataclass(frozen=True, repr=False)
-class PiecewiseLaplace(Noise):
+class PiecewiseLaplace(RealNoise):
     """Noise on the reals with f(x) ~ exp(-phi(|x|)), phi linear with `rates` between `breaks`.
 
     >>> PiecewiseLaplace(rates=(0.1, 1), breaks=("4.5",))
@@ -67,68 +63,6 @@ class PiecewiseLaplace(Noise):
         """The stretches of constant decay."""
         return Decay(pieces(self.potential), whole=False)
 
-    @cached_property
-    def _table(self) -> DecayTable:
-        return DecayTable(self.decay)
-
-    def pdf(self, x: ArrayLike) -> float | Floats:
-        """Return the density at x."""
-        return blockwise(lambda block: np.exp(self._log_density(np.abs(block))), x)
-
-    def log_pdf(self, x: ArrayLike) -> float | Floats:
-        """Return the log of the density at x, also where the density is too small for a float."""
-        return blockwise(lambda block: self._log_density(np.abs(block)), x)
-
-    def _log_density(self, y: Floats) -> Floats:
-        return self._table.log_density(y)
-
-    def _cdf(self, x: Floats) -> Floats:
-        return one_minus(self._table.tail(np.abs(x)), where=x >= 0)
-
-    def _sf(self, x: Floats) -> Floats:
-        return one_minus(self._table.tail(np.abs(x)), where=x < 0)
-
-    def _log_sf(self, x: Floats) -> Floats:
-        result = self._table.log_tail(np.abs(x))
-        left = x < 0
-        return np.where(left, np.log1p(-np.exp(np.where(left, result, -1))), result)
-
-    def _ppf(self, p: Floats) -> Floats:
-        result = np.full(p.shape, np.nan)
-        inside = (p > 0) & (p < 1)
-        side = p[inside]
-        size = self._table.inverse_tail(np.minimum(side, 1 - side))
-        result[inside] = np.where(side <= 0.5, -size, size)
-        result[p == 0] = -np.inf
-        result[p == 1] = np.inf
-        return result
-
-    def _within(self, t: Floats) -> Floats:
-        return np.where(t < 0, 0.0, self._table.inner(np.maximum(t, 0)))
-
-    def _moment(self, order: int) -> arb:
-        return self.decay.moment(order)
-
-    def _entropy(self) -> arb:
-        return self.decay.entropy()
-
-    def _outside(self, t: Fraction) -> arb:
-        return 2 * self.decay.tail(t)
-
-    def _least(self, start: float, holds: Callable[[Fraction], bool]) -> float:
-        step = np.spacing(start)
-        while not holds(Fraction(start)):
-            start, step = start + step, 2 * step
-        return float(start)
-
-    def expect(self, cost: Callable[[Any], Any]) -> float:
-        """Return E cost(Y) for any cost that takes an array of floats.
-
-        >>> round(PiecewiseLaplace(rates=(2,)).expect(abs), 12)
-        0.5
-        """
-        return expect_real(self, cost)
-
     def stretched(self, d: Real) -> PiecewiseLaplace:
         """Return the noise for a query of sensitivity d: rates / d, breaks · d."""
         factor = check.positive("d", d, "Give the sensitivity, for example 2.")
@@ -161,7 +95,7 @@ class PiecewiseLaplace(Noise):
 
     def lattice_step(self) -> Fraction:
         """Return the spacing that `sample` uses: 2^-20 of the smallest scale, or less to meet the breaks."""
-        finest = 1 / max(self.rates) / _FINENESS
+        finest = 1 / max(self.rates) / FINENESS
         if not self.breaks:
             return finest
         common = Fraction(

@@ -7,6 +7,7 @@ from dovetail.check import Real
 
 from .geometric import PiecewiseGeometric
 from .laplace import PiecewiseLaplace
+from .staircase import StaircaseNoise
 
 _EPSILON = "Give the privacy parameter, for example 0.5."
 _INNER = "Give the paper's epsilon, the rate inside the break-point, for example 0.2."
@@ -54,3 +55,14 @@ def LaplaceMixture(inner: Real, outer: Real, break_point: Real) -> PiecewiseLapl
     """
     rates = check.positive("inner", inner, _INNER), check.positive("outer", outer, _OUTER)
     return PiecewiseLaplace(rates, (check.positive("break_point", break_point, _BREAK),))
+
+
+def Staircase(epsilon: Real, gamma: Real | None = None) -> StaircaseNoise:  # noqa: N802
+    """Return the staircase noise for counts, which on the integers is the geometric noise.
+
+    `gamma` is the share of each step on the higher level; it matters from `stretched(2)` on.
+
+    >>> Staircase(0.5).variance() == Geometric(0.5).variance()
+    True
+    """
+    return StaircaseNoise(epsilon, gamma)

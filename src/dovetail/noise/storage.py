@@ -7,10 +7,13 @@ from typing import Any
 
 from dovetail.errors import InvalidParameter
 
+from .gaussian import DiscreteGaussian
 from .geometric import PiecewiseGeometric
 from .laplace import PiecewiseLaplace
 from .rounded import RoundedLaplace
+from .staircase import StaircaseNoise
 from .symmetric import Noise
+from .truncated import TruncatedGeometric, TruncatedLaplace
 
 
 def from_dict(data: Mapping[str, Any]) -> Noise:
@@ -21,12 +24,20 @@ def from_dict(data: Mapping[str, Any]) -> Noise:
     >>> from_dict(noise.to_dict()) == noise
     True
     """
-    readers: dict[str, Callable[[Any, Any], Noise]] = {
-        PiecewiseGeometric.kind: PiecewiseGeometric,
-        PiecewiseLaplace.kind: PiecewiseLaplace,
-        RoundedLaplace.kind: lambda rates, breaks: RoundedLaplace(PiecewiseLaplace(rates, breaks)),
-    }
     kind = data.get("kind") if isinstance(data, Mapping) else None
-    if not isinstance(kind, str) or kind not in readers or set(data) != {"kind", "rates", "breaks"}:
-        raise InvalidParameter("noise", data, f"a description with kind one of {', '.join(readers)}")
-    return readers[kind](data["rates"], data["breaks"])
+    if not isinstance(kind, str) or kind not in _READERS or set(data) != {"kind", *_READERS[kind][0]}:
+        raise InvalidParameter("noise", data, f"a description with kind one of {', '.join(_READERS)}")
+    names, make = _READERS[kind]
+    return make(*(data[name] for name in names))
+
+
+_PIECES = ("rates", "breaks")
+_READERS: dict[str, tuple[tuple[str, ...], Callable[..., Noise]]] = {
+    PiecewiseGeometric.kind: (_PIECES, PiecewiseGeometric),
+    PiecewiseLaplace.kind: (_PIECES, PiecewiseLaplace),
+    RoundedLaplace.kind: (_PIECES, lambda *pieces: RoundedLaplace(PiecewiseLaplace(*pieces))),
+    DiscreteGaussian.kind: (("sigma",), DiscreteGaussian),
+    StaircaseNoise.kind: (("epsilon", "gamma", "sensitivity"), StaircaseNoise),
+    TruncatedGeometric.kind: (("epsilon", "bound"), TruncatedGeometric),
+    TruncatedLaplace.kind: (("epsilon", "bound"), TruncatedLaplace),
+}

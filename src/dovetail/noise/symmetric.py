@@ -67,6 +67,11 @@ class Noise(ABC):
 
     # What follows from them.
 
+    @property
+    def releasable(self) -> bool:
+        """Whether a release may add this noise; False where some outputs would have an infinite loss."""
+        return True
+
     def cdf(self, x: ArrayLike) -> float | Floats:
         """Return P(Y <= x)."""
         return blockwise(self._cdf, x)

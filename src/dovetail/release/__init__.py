@@ -1,1 +1,9 @@
-"""Ask the data: typed queries, sensitivities, keys and answers with intervals."""
+"""Ask the data: typed queries, sensitivity, keys, prices and answers with intervals."""
+
+from .answer import Answer
+from .plan import Plan
+from .query import Count, Histogram, Linear, Mean, Sum
+from .schema import Column, Schema
+from .source import Source
+
+__all__ = ["Answer", "Column", "Count", "Histogram", "Linear", "Mean", "Plan", "Schema", "Source", "Sum"]

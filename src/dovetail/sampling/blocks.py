@@ -80,7 +80,13 @@ def blocks_of(law: Law) -> Blocks:
     [0, 6, 16]
     """
     if law.runs is None:
-        _refuse_wide(law)
+        if too_wide(law):
+            raise InvalidParameter(
+                "noise",
+                law,
+                f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
+                "Use a coarser lattice, or a noise made of exponential pieces: those can have any width.",
+            )
         return Blocks(law, (Segment(1, 1, 0, 0),))
     segments: list[Segment] = []
     number = 1
@@ -109,11 +115,6 @@ def block_bits(run: Run) -> int:
     return bits if bits >= _LEAST_BITS else 0
 
 
-def _refuse_wide(law: Law) -> None:
-    if law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1:
-        raise InvalidParameter(
-            "noise",
-            law,
-            f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
-            "Use a coarser lattice; only noise made of exponential pieces can be drawn at any width.",
-        )
+def too_wide(law: Law) -> bool:
+    """Say whether a law has no runs and more values than a table should hold."""
+    return law.runs is None and bool(law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1)

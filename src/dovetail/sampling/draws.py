@@ -14,8 +14,10 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 
 from .bits import Recording, Source, System, source_for
+from .blocks import too_wide
 from .build import build
 from .law import Law
+from .refuse import Proposed, Refusing
 from .sampler import Sampler
 
 Size = int | tuple[int, ...]
@@ -24,10 +26,10 @@ _MOST_KEPT = 32
 _SYSTEM = System()
 
 # Tables by law, the latest used last. They hold no random bit, so a fork may share them.
-_kept: OrderedDict[Law, Sampler] = OrderedDict()
+_kept: OrderedDict[Law, Sampler | Refusing] = OrderedDict()
 # The same by identity: to hash a law of many fractions takes longer than to draw from it. An entry holds its
 # law, so the identity cannot pass to another object.
-_seen: dict[int, tuple[Law, Sampler]] = {}
+_seen: dict[int, tuple[Law, Sampler | Refusing]] = {}
 _guard = Lock()
 
 
@@ -41,7 +43,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_guard)
 
 
-def sampler_for(law: Law) -> Sampler:
+def sampler_for(law: Law) -> Sampler | Refusing:
     """Return the tables of a law, built at its first use and kept while it is among the latest used."""
     entry = _seen.get(id(law))
     if entry is not None and entry[0] is law:
@@ -52,7 +54,7 @@ def sampler_for(law: Law) -> Sampler:
     with _guard:
         sampler = _kept.get(law)
         if sampler is None:
-            sampler = _kept[law] = build(law)
+            sampler = _kept[law] = _built(law)
             if len(_kept) > _MOST_KEPT:
                 _kept.popitem(last=False)
         _kept.move_to_end(law)
@@ -60,6 +62,13 @@ def sampler_for(law: Law) -> Sampler:
             _seen.clear()
         _seen[id(law)] = (law, sampler)
     return sampler
+
+
+def _built(law: Law) -> Sampler | Refusing:
+    """Build tables of the law itself, or of its proposal where its own would be too large."""
+    if isinstance(law, Proposed) and too_wide(law):
+        return Refusing(law, build(law.proposal))
+    return build(law)
 
 
 @overload

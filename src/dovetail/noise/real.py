@@ -1,0 +1,91 @@
+"""Noise on the reals, made of a few stretches of exponential decay: for study, never released as it is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
+
+from dovetail.exact import Decay
+
+from .evaluate import DecayTable, Floats, blockwise, one_minus
+from .expect import expect_real
+from .symmetric import Noise
+
+
+class RealNoise(Noise):
+    """A symmetric noise with a density of constant decay over a few stretches; a subclass says which."""
+
+    @property
+    @abstractmethod
+    def decay(self) -> Decay:
+        """The stretches of constant decay."""
+
+    @cached_property
+    def _table(self) -> DecayTable:
+        return DecayTable(self.decay)
+
+    def pdf(self, x: ArrayLike) -> float | Floats:
+        """Return the density at x."""
+        return blockwise(lambda block: np.exp(self._log_density(np.abs(block))), x)
+
+    def log_pdf(self, x: ArrayLike) -> float | Floats:
+        """Return the log of the density at x, also where the density is too small for a float."""
+        return blockwise(lambda block: self._log_density(np.abs(block)), x)
+
+    def _log_density(self, y: Floats) -> Floats:
+        return self._table.log_density(y)
+
+    def _cdf(self, x: Floats) -> Floats:
+        return one_minus(self._table.tail(np.abs(x)), where=x >= 0)
+
+    def _sf(self, x: Floats) -> Floats:
+        return one_minus(self._table.tail(np.abs(x)), where=x < 0)
+
+    def _log_sf(self, x: Floats) -> Floats:
+        result = self._table.log_tail(np.abs(x))
+        left = x < 0
+        return np.where(left, np.log1p(-np.exp(np.where(left, result, -1))), result)
+
+    def _ppf(self, p: Floats) -> Floats:
+        result = np.full(p.shape, np.nan)
+        inside = (p > 0) & (p < 1)
+        side = p[inside]
+        size = self._table.inverse_tail(np.minimum(side, 1 - side))
+        result[inside] = np.where(side <= 0.5, -size, size)
+        result[p == 0] = -np.inf
+        result[p == 1] = np.inf
+        return result
+
+    def _within(self, t: Floats) -> Floats:
+        return np.where(t < 0, 0.0, self._table.inner(np.maximum(t, 0)))
+
+    def _moment(self, order: int) -> arb:
+        return self.decay.moment(order)
+
+    def _entropy(self) -> arb:
+        return self.decay.entropy()
+
+    def _outside(self, t: Fraction) -> arb:
+        return 2 * self.decay.tail(t)
+
+    def _least(self, start: float, holds: Callable[[Fraction], bool]) -> float:
+        step = np.spacing(start)
+        while not holds(Fraction(start)):
+            start, step = start + step, 2 * step
+        return float(start)
+
+    def expect(self, cost: Callable[[Any], Any]) -> float:
+        """Return E cost(Y) for any cost that takes an array of floats.
+
+        >>> from dovetail.noise import Laplace
+        >>> round(Laplace(2).expect(abs), 12)
+        0.5
+        """
+        return expect_real(self, cost)

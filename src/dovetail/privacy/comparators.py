@@ -1,0 +1,134 @@
+"""The losses of noise that is not made of a few stretches: the discrete Gaussian and the staircase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, inf
+
+import numpy as np
+from flint import arb
+
+from dovetail.errors import InvalidParameter
+from dovetail.exact import ball, upper
+from dovetail.noise import DiscreteGaussian, StaircaseNoise
+
+from .atoms import ROUNDING, Atoms, Floats, Ints, on_steps
+from .pairs import shift_loss_of
+
+# The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
+_REACH = 14
+_MOST_LISTED = 1 << 20
+# Sums of floats that are good to 1e-12 are made upper bounds by this factor.
+_BLUR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianMoments:
+    """Moments of the Gaussian's loss in closed form: it has no upper end, yet all of them are finite."""
+
+    noise: DiscreteGaussian
+    shift: int
+
+    def log_moment(self, order: float) -> float:
+        """Return an upper bound on ln E exp(order·L).
+
+        With m = order·shift, exp(order·L)·p(k) = exp((order + order²)·shift²/(2·sigma²))·p(k + m), and the
+        sum of the bell over the integers moved by m is largest for whole m (Canonne, Kamath, Steinke 2020).
+        """
+        exact = Fraction(order)
+        growth = (exact + exact * exact) * self.shift * self.shift * self.noise.exponent
+        return upper(lambda: ball(growth))
+
+    def log_mean_exp_size(self) -> float:
+        """Return an upper bound on ln E exp|L|: Q's mass where L <= 0, a moved bell's elsewhere."""
+        shift = self.shift
+
+        def formula() -> arb:
+            # L > 0 for k < shift/2; then p·exp(L) = exp(shift²/sigma²)·p(k + shift), k + shift <= last.
+            last = (shift - 1) // 2 + shift
+            right = 1 - self.noise._tail_here(last + 1)
+            # L <= 0 for k >= shift/2; then p·exp(-L) = p(k - shift), k - shift >= -(shift // 2).
+            left = 1 - self.noise._tail_here(shift // 2 + 1)
+            return ((ball(2 * shift * shift * self.noise.exponent)).exp() * right + left).log()
+
+        return upper(formula)
+
+    def mean(self) -> float:
+        """Return E L = shift²/(2·sigma²), because the noise has mean 0."""
+        return upper(lambda: ball(self.shift * self.shift * self.noise.exponent))
+
+
+@shift_loss_of.register
+def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
+    """List L(k) = shift·(shift - 2k)/(2·sigma²) up to a reach; beyond it counts as infinite for delta."""
+    step = int(shift)
+    last = ceil(_REACH * noise.sigma) + step
+    unit = step * noise.exponent
+    beyond = upper(lambda: 2 * noise._tail_here(last + 1))
+    if 2 * last < _MOST_LISTED:
+        k = np.arange(-last, last + 1)
+        masses = np.asarray(noise.log_pmf(k))
+        pad = (np.abs(masses) + 16) * 4 * ROUNDING
+        atoms = on_steps(step - 2 * k[::-1], (masses + pad)[::-1], unit, beyond)
+    else:
+        atoms = on_steps(*_buckets(noise, step, last), unit, beyond)
+    return Atoms(
+        atoms.values, atoms.log_masses, inf, beyond, 0.0, unit, atoms.steps, GaussianMoments(noise, step)
+    )
+
+
+def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats]:
+    """Replace each bucket of neighbouring k by its ends, with the same mass under P and under Q."""
+    width = -(-4 * last // _MOST_LISTED)
+    first = np.arange(-last, last + 1, width)
+    end = np.minimum(first + width - 1, last)
+    p, q = _masses(noise, first, end), _masses(noise, first - shift, end - shift)
+    high, low = shift - 2 * first, shift - 2 * end
+    unit = float(shift * noise.exponent)
+    # share·exp(-low) + (1 - share)·exp(-high) = q/p, so that Q keeps its mass; less share is the safe side.
+    spread = np.expm1((high - low) * unit)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(((q / p) * np.exp(high * unit) * (1 - _BLUR) - 1) / spread, 0.0, 1.0)
+        share = np.where(high > low, share, 0.0)
+        masses = np.concatenate([np.log(p) + np.log(share), np.log(p) + np.log1p(-share)]) + _BLUR
+    steps = np.concatenate([low, high])
+    kept = masses > -inf
+    return steps[kept], masses[kept]
+
+
+def _masses(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:
+    """Return P(first <= Y <= end), from the tails on the bucket's own side of 0."""
+    right = np.asarray(noise.sf(first - 1)) - np.asarray(noise.sf(end))
+    left = np.asarray(noise.cdf(end)) - np.asarray(noise.cdf(first - 1))
+    return np.asarray(np.where(first > 0, right, left))
+
+
+@shift_loss_of.register
+def _(noise: StaircaseNoise, shift: Fraction) -> Atoms:
+    """Every loss is a whole multiple of epsilon, and beyond a few periods the losses repeat."""
+    period, step = noise.sensitivity, int(shift)
+    if period + step > _MOST_LISTED:
+        raise InvalidParameter(
+            "sensitivity",
+            step,
+            f"at most {_MOST_LISTED - period} for this staircase",
+            "Use a coarser lattice.",
+        )
+    left, right = -2 * period, step + 2 * period
+    k = np.arange(left, right)
+    masses = np.asarray(noise.pmf(k)).copy()
+    # The outermost period on each side stands for itself and all that follow it.
+    endless = 1 / -np.expm1(-float(noise.epsilon))
+    masses[:period] *= endless
+    masses[-period:] *= endless
+    steps = _level(noise, np.abs(k - step)) - _level(noise, np.abs(k))
+    values, place = np.unique(steps, return_inverse=True)
+    sums = np.bincount(place, masses)
+    return on_steps(values, np.log(sums) + (len(k) + 64) * ROUNDING, noise.epsilon)
+
+
+def _level(noise: StaircaseNoise, size: Ints) -> Ints:
+    """Return how many steps down the staircase a size is."""
+    period, place = np.divmod(size, noise.sensitivity)
+    return period + (place >= noise.first)

@@ -1,0 +1,72 @@
+"""From a distribution of the loss to delta(epsilon) and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, expm1, inf, log, log1p, nextafter
+
+import numpy as np
+
+from .atoms import ROUNDING, Floats
+
+_NEVER = 5e-324
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """delta(epsilon) = constant + sum of mass·(1 - exp(epsilon - value)) over the values above epsilon.
+
+    Values ascend; masses (as logs) and the constant are upper bounds, so delta is one too. The curve holds
+    from `start` on: below it there are values that were left out.
+    """
+
+    values: Floats
+    log_masses: Floats
+    constant: float = 0.0
+    start: float = -inf
+
+    @cached_property
+    def _log_slopes(self) -> Floats:
+        """ln of the sum of mass·exp(value_j - value) over the values from value_j on, for each j."""
+        weights = self.log_masses - self.values
+        return np.logaddexp.accumulate(weights[::-1])[::-1] + self.values
+
+    @cached_property
+    def _log_deltas(self) -> Floats:
+        """ln of the sum at epsilon = value_j, without the constant: a sum of positive terms only."""
+        if len(self.values) == 1:
+            return np.array([-inf])
+        steps = np.log(-np.expm1(-np.diff(self.values)))
+        gains = self._log_slopes[1:] + steps
+        return np.append(np.logaddexp.accumulate(gains[::-1])[::-1], -inf)
+
+    @cached_property
+    def _excess(self) -> float:
+        """By how much, relatively, sums of logs of this length and size may be too small."""
+        size = float(np.max(np.abs(self.values)) + np.max(np.abs(self.log_masses))) + 16
+        return expm1(min((len(self.values) + size) * 4 * ROUNDING, 1.0))
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on delta at `epsilon`."""
+        place = int(np.searchsorted(self.values, epsilon, side="right"))
+        if place == len(self.values):
+            return min(self.constant, 1.0)
+        slope = exp(min(self._log_slopes[place], 700.0))
+        tail = exp(min(self._log_deltas[place], 700.0)) - slope * expm1(epsilon - self.values[place])
+        return min(nextafter(tail * (1 + self._excess) + self.constant + _NEVER, inf), 1.0)
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on the least epsilon with at most `delta`; -inf if it lies below `start`."""
+        target = (delta - self.constant) / (1 + self._excess)
+        if target <= 0:
+            return inf
+        place = int(np.searchsorted(-self._log_deltas, -log(target), side="left"))
+        below = log(target) - self._log_slopes[place]
+        share = exp(below) - exp(self._log_deltas[place] - self._log_slopes[place])
+        guess = float(self.values[place]) + (log1p(-share) if share < 1 else -inf)
+        guess = max(guess, 0.0)
+        step = max(guess, 1e-3) * ROUNDING
+        while self.delta(guess) > delta:
+            guess, step = guess + step, 2 * step
+        return guess if guess >= self.start else -inf

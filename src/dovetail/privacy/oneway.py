@@ -1,0 +1,168 @@
+"""The loss of independent uses in one direction, P against Q, and every figure drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import exp, expm1, inf, isinf, log, log1p, nextafter
+
+import numpy as np
+
+from .atoms import ROUNDING, Atoms, Floats
+from .curve import Curve
+from .tilted import Lattice, lattice, tilted
+
+_LARGEST_POWER = 400.0  # of tilt times the range of one loss
+_BISECTIONS = 60
+_HALVINGS = 12
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OneWay:
+    """Losses of independent uses: pairs of atoms and how often they are used.
+
+    Every figure is an upper bound.
+    """
+
+    parts: tuple[tuple[Atoms, int], ...]
+    _kept: dict[str, Lattice] = field(default_factory=dict, repr=False)
+
+    @property
+    def single(self) -> Atoms | None:
+        """The atoms of a single use, where it is one."""
+        return self.parts[0][0] if len(self.parts) == 1 and self.parts[0][1] == 1 else None
+
+    def worst(self) -> Fraction | float:
+        """Return the largest possible loss, exact where it is rational."""
+        total: Fraction | float = Fraction(0)
+        for atoms, uses in self.parts:
+            if isinstance(atoms.worst, float) or isinstance(total, float):
+                total = nextafter(float(total) + nextafter(uses * float(atoms.worst), inf), inf)
+            else:
+                total += uses * atoms.worst
+        return total
+
+    def infinite(self) -> float:
+        """Return the probability of an infinite loss."""
+        if all(atoms.infinite == 0 for atoms, _ in self.parts):
+            return 0.0
+        if any(atoms.infinite >= 1 for atoms, _ in self.parts):
+            return 1.0
+        log_finite = sum(uses * log1p(-atoms.infinite) for atoms, uses in self.parts)
+        return min(-expm1(log_finite) * (1 + 64 * ROUNDING), 1.0)
+
+    def _endless(self) -> bool:
+        """Say whether moments are infinite: some losses are, and are not merely left out of a list."""
+        return any(atoms.infinite > 0 and atoms.moments is None for atoms, _ in self.parts)
+
+    def mean(self) -> float:
+        """Return E L."""
+        total = sum(uses * atoms.mean() for atoms, uses in self.parts)
+        return nextafter(total + abs(total) * ROUNDING, inf)
+
+    def renyi(self, order: float) -> float:
+        """Return the Rényi divergence of an order above 1; independent uses add up."""
+        if self._endless():
+            return inf
+        total = sum(uses * atoms.log_moment(order - 1) for atoms, uses in self.parts) / (order - 1)
+        return max(nextafter(total + abs(total) * ROUNDING, inf), 0.0)
+
+    def zeta(self) -> float:
+        """Return ln E exp|L| of all uses together; at most the sum of the single ones."""
+        if self._endless():
+            return inf
+        sum_of_parts = sum(uses * atoms.log_mean_exp_size() for atoms, uses in self.parts)
+        if self.single is not None:
+            return sum_of_parts
+        if self.infinite() > 0:
+            return sum_of_parts * (1 + ROUNDING)
+        on = self._lattice()
+        # E exp|S| = E[exp S; S > 0] + E[exp -S; S <= 0], each at the tilt that makes it a probability.
+        right, left = tilted(on, 1.0), tilted(on, -1.0)
+        positive = float(np.sum(right.probabilities[right.values > 0])) + right.beyond + right.before
+        negative = float(np.sum(left.probabilities[left.values <= 0])) + left.beyond + left.before
+        scale = max(right.log_scale, left.log_scale, 0.0)
+        total = positive * exp(right.log_scale - scale) + negative * exp(left.log_scale - scale)
+        joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + on.blur
+        return min(sum_of_parts * (1 + ROUNDING), max(joint, 0.0))
+
+    def delta(self, epsilon: float) -> float:
+        """Return delta at `epsilon`."""
+        if epsilon >= self.worst():
+            return 0.0
+        if self.single is not None:
+            return _direct(self.single).delta(epsilon)
+        curve = self._curve(self._tilt(lambda total, mean, tilt: mean - epsilon))
+        return curve.delta(epsilon) if epsilon >= curve.start else self._curve(0.0).delta(epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the least epsilon whose delta is at most `delta`."""
+        worst = float(self.worst())
+        worst = nextafter(worst, inf) if self.worst() > worst else worst
+        if delta <= 0 or (isinf(worst) and delta <= self.infinite()):
+            return worst
+        if self.single is not None:
+            return min(_direct(self.single).epsilon(delta), worst)
+        tilt = self._tilt(lambda total, mean, tilt: tilt * mean - total + log(delta))
+        found = self._curve(tilt).epsilon(delta)
+        for _ in range(_HALVINGS):
+            if found > -inf:
+                break
+            tilt /= 2
+            found = self._curve(tilt).epsilon(delta)
+        else:
+            plain = self._curve(0.0)
+            found = max(plain.epsilon(delta), plain.start, 0.0)
+        # Once more with the tilt whose centre is the answer, where errors are smallest.
+        again = self._curve(self._tilt(lambda total, mean, tilt: mean - found)).epsilon(delta)
+        return min(found, again if again > -inf else inf, worst)
+
+    def tail(self, size: float) -> float:
+        """Return P(|L| > size)."""
+        if self.single is not None:
+            values, masses, moved = self.single.values, np.exp(self.single.log_masses), self.single.slack
+            rest = 0.0
+        else:
+            plain = tilted(self._lattice(), 0.0)
+            values, masses, moved = plain.values, plain.probabilities, plain.lattice.drift
+            rest = plain.beyond + plain.before
+        # On an exact lattice a value is off by rounding only, and a tie is not above.
+        limit = size - moved if moved else size * (1 + 4 * ROUNDING)
+        total = float(np.sum(masses[np.abs(values) > limit])) * (1 + 64 * ROUNDING) + rest
+        return min(total + self.infinite(), 1.0)
+
+    def listed(self) -> tuple[Floats, Floats]:
+        """Return the values of the loss and their masses; an infinite loss comes last."""
+        if self.single is not None:
+            values, masses = self.single.values, np.exp(self.single.log_masses)
+        else:
+            plain = tilted(self._lattice(), 0.0)
+            kept = plain.probabilities > 0
+            values, masses = plain.values[kept], plain.probabilities[kept]
+        if self.infinite() > 0:
+            return np.append(values, inf), np.append(masses, self.infinite())
+        return values, masses
+
+    def _lattice(self) -> Lattice:
+        if "lattice" not in self._kept:
+            self._kept["lattice"] = lattice(self.parts)
+        return self._kept["lattice"]
+
+    def _curve(self, tilt: float) -> Curve:
+        return tilted(self._lattice(), tilt).curve(self.infinite())
+
+    def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
+        """Return the tilt in [0, largest] where an increasing function of it passes 0."""
+        on = self._lattice()
+        reach = max(int(factor.steps[-1] - factor.steps[0]) for factor in on.factors) * on.step
+        low, high = 0.0, _LARGEST_POWER / max(reach, on.step)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            total, mean, _ = on.moments(middle)
+            low, high = (middle, high) if excess(total, mean, middle) < 0 else (low, middle)
+        return (low + high) / 2
+
+
+def _direct(atoms: Atoms) -> Curve:
+    return Curve(atoms.values, atoms.log_masses, atoms.infinite)

@@ -1,0 +1,90 @@
+"""Where a kind of noise is told how its loss is computed; noise itself knows nothing of privacy.
+
+A noise made of stretches of decay needs nothing. For any other kind, register a function here:
+
+    @shift_loss_of.register
+    def _(noise: SomeNoise, shift: Fraction) -> Atoms: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache, singledispatch
+from math import inf
+
+import numpy as np
+
+from dovetail import check
+from dovetail.check import Real
+from dovetail.errors import InvalidParameter
+from dovetail.exact import Decay
+from dovetail.noise import IntegerNoise, Noise
+
+from .atoms import ROUNDING, Atoms, on_values
+from .segments import shift_loss
+
+_SHIFT = "Give by how much one row can change the answer, for example 1."
+_MISSING = Fraction(1, 10**9)
+
+
+@singledispatch
+def shift_loss_of(noise: object, shift: Fraction) -> Atoms:
+    """Return the loss between a noise and itself moved by `shift`."""
+    decay = getattr(noise, "decay", None)
+    if not isinstance(decay, Decay):
+        raise InvalidParameter(
+            "noise",
+            noise,
+            "a noise whose loss is known",
+            "Use PrivacyLoss.from_pmfs for a mechanism of your own.",
+        )
+    return shift_loss(decay, shift)
+
+
+def shift_atoms(noise: Noise, sensitivity: object) -> Atoms:
+    """Check the sensitivity and return the loss of that shift; recent ones are kept."""
+    size = check.positive("sensitivity", sensitivity, _SHIFT)
+    if isinstance(noise, IntegerNoise) and size.denominator != 1:
+        raise InvalidParameter("sensitivity", sensitivity, "a whole number for noise on the integers", _SHIFT)
+    return _known(noise, size)
+
+
+@lru_cache(maxsize=256)
+def _known(noise: Noise, shift: Fraction) -> Atoms:
+    return shift_loss_of(noise, shift)
+
+
+def atoms_from_pmfs(p: Sequence[Real], q: Sequence[Real]) -> tuple[Atoms, Atoms]:
+    """Return the losses P against Q and Q against P of two listed distributions."""
+    first, second = _distribution("p", p), _distribution("q", q)
+    if len(first) != len(second):
+        raise InvalidParameter("q", q, f"as long as p ({len(first)} outcomes)")
+    return _listed(first, second), _listed(second, first)
+
+
+def _distribution(name: str, masses: Sequence[Real]) -> list[Fraction]:
+    listed = [check.within(f"{name}[{i}]", mass, 0, 1) for i, mass in enumerate(masses)]
+    total = sum(listed, Fraction(0))
+    if not abs(total - 1) <= _MISSING:
+        raise InvalidParameter(name, float(total), "probabilities that sum to 1", "Add what is missing.")
+    return [mass / total for mass in listed]
+
+
+def _listed(p: list[Fraction], q: list[Fraction]) -> Atoms:
+    infinite = sum((mass for mass, other in zip(p, q, strict=True) if mass and not other), Fraction(0))
+    pairs = [(mass, other) for mass, other in zip(p, q, strict=True) if mass and other]
+    logs = np.array([[_log(mass), _log(other)] for mass, other in pairs]).reshape(-1, 2)
+    size = np.abs(logs).sum(axis=1) + 4
+    values = logs[:, 0] - logs[:, 1] + size * ROUNDING
+    slack = 2 * float(np.max(size, initial=0.0)) * ROUNDING
+    worst = float(np.max(values, initial=-inf))
+    bound = float(infinite) * (1 + ROUNDING)
+    return on_values(values, logs[:, 0] + size * ROUNDING, worst, infinite=bound, slack=slack)
+
+
+def _log(value: Fraction) -> float:
+    """Return about ln of a positive rational, also where it is too small for a float."""
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    scaled = value / 2**shift if shift >= 0 else value * 2**-shift
+    return float(np.log(float(scaled)) + shift * np.log(2.0))

@@ -1,0 +1,271 @@
+"""The loss of a shift: two log-linear laws side by side, cut wherever either changes its slope.
+
+On each segment ln p and ln q are linear, so the loss is constant (one atom, a geometric sum) or linear.
+A short run is listed value by value. A long one is cut into buckets, and each bucket is replaced by its two
+ends with the same mass under P and under Q: that dominates it, as in `atoms.spread`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, expm1, inf, isinf, log
+
+import numpy as np
+
+from dovetail.exact import Decay, nearest
+
+from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_expm1, on_steps, on_values
+
+MOST_LISTED = 4096
+_EVEN_BUCKETS = 2048
+_EDGE_BUCKETS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the line where ln p(x) = intercept + slope·x + log_factor (unnormalised).
+
+    Both ends belong to a piece of integers; None is an endless side.
+    """
+
+    low: Fraction | None
+    high: Fraction | None
+    slope: Fraction
+    intercept: Fraction
+    log_factor: float
+
+    def moved(self, shift: Fraction) -> Piece:
+        """Return the piece of the law moved to the right by `shift`."""
+        return Piece(
+            None if self.low is None else self.low + shift,
+            None if self.high is None else self.high + shift,
+            self.slope,
+            self.intercept - self.slope * shift,
+            self.log_factor,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Where one piece of P meets one piece of Q; `q` is None where Q gives nothing."""
+
+    low: Fraction | None
+    high: Fraction | None
+    p: Piece
+    q: Piece | None
+
+
+def pieces(decay: Decay) -> list[Piece]:
+    """Return the whole line from left to right, from the stretches of the right half."""
+    right, left = [], []
+    last = Fraction(1 if decay.whole else 0)
+    for stretch in decay.stretches:
+        log_factor = nearest(lambda s=stretch: s.factor().log()) if stretch.slabs else 0.0  # type: ignore[misc]
+        intercept = stretch.rate * stretch.start - stretch.level
+        high = None if stretch.end is None else stretch.end - last
+        right.append(Piece(stretch.start, high, -stretch.rate, intercept, log_factor))
+        near = -max(stretch.start, last)
+        far = None if high is None else -high
+        if far is None or far < near or (far == near and decay.whole):
+            left.append(Piece(far, near, stretch.rate, intercept, log_factor))
+    return left[::-1] + right
+
+
+def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[Segment]:
+    """Cut the line into the pieces of the law (P) and of the law moved by `shift` (Q)."""
+    found = []
+    for p in law:
+        covered = p.low
+        for piece in law:
+            q = piece.moved(shift)
+            low, high = _later(p.low, q.low), _sooner(p.high, q.high)
+            if low is not None and high is not None and (low > high if whole else low >= high):
+                continue
+            found.append(Segment(low, high, p, q))
+        found.extend(_uncovered(p, law, shift, whole=whole, start=covered))
+    return found
+
+
+def _uncovered(
+    p: Piece, law: list[Piece], shift: Fraction, *, whole: bool, start: Fraction | None
+) -> list[Segment]:
+    """Return the parts of `p` outside the support of Q: infinite loss."""
+    first, last = law[0].low, law[-1].high
+    gap = Fraction(1 if whole else 0)
+    parts = []
+    if first is not None and start is not None and start < first + shift:
+        parts.append(Segment(start, _sooner(p.high, first + shift - gap), p, None))
+    if last is not None and p.high is not None and p.high > last + shift:
+        parts.append(Segment(_later(p.low, last + shift + gap), p.high, p, None))
+    return parts
+
+
+def shift_loss(decay: Decay, shift: Fraction) -> Atoms:
+    """Return the loss between a law and itself moved by `shift`; by symmetry both directions are alike."""
+    law = pieces(decay)
+    cut = segments(law, shift, whole=decay.whole)
+    log_total = nearest(lambda: decay.total().log())
+    losses = [segment for segment in cut if segment.q is not None]
+    infinite = sum(exp(_log_mass(s, decay, log_total)) for s in cut if s.q is None) * (1 + 64 * ROUNDING)
+    if not losses:
+        return on_values(np.empty(0), np.empty(0), inf, infinite=1.0)
+    unit = _unit(losses) if decay.whole else None
+    listed = [_atoms(segment, decay, log_total) for segment in losses]
+    masses = np.concatenate([masses for _, _, masses in listed])
+    kept = masses > -inf
+    if unit is not None:
+        steps = np.concatenate([_in_units(base, slope, unit) for base, slope, _ in listed])
+        return on_steps(steps[kept], masses[kept], unit, infinite)
+    values, slack = _values(losses, listed)
+    return on_values(
+        values[kept], masses[kept], _worst(losses, listed, values), infinite=infinite, slack=slack
+    )
+
+
+# A run of losses: the exact loss at its start, its change per place with the places, the log masses.
+Listed = tuple[Fraction, tuple[Fraction, Floats | Ints], Floats]
+
+
+def _atoms(segment: Segment, decay: Decay, log_total: float) -> Listed:
+    p, q = segment.p, segment.q
+    assert q is not None
+    growth = p.slope - q.slope
+    anchor = segment.low if segment.low is not None else segment.high
+    assert anchor is not None
+    base = (p.intercept - q.intercept) + growth * anchor
+    if growth == 0 or segment.low == segment.high:
+        return base, (growth, np.zeros(1, np.int64)), np.array([_log_mass(segment, decay, log_total)])
+    assert segment.low is not None
+    assert segment.high is not None
+    start = float(p.intercept + p.slope * segment.low) + p.log_factor - log_total
+    length = segment.high - segment.low
+    pad = (abs(start) + abs(log_total) + abs(p.log_factor) + 32) * ROUNDING
+    if decay.whole and length < MOST_LISTED:
+        places = np.arange(int(length) + 1)
+        drift = float(p.slope) * places
+        return base, (growth, places), start + drift + np.abs(drift) * ROUNDING + pad
+    ends, masses = _buckets(float(p.slope), float(q.slope), length, whole=decay.whole)
+    return base, (growth, ends), masses + start + pad
+
+
+def _buckets(
+    slope_p: float, slope_q: float, length: Fraction, *, whole: bool
+) -> tuple[Floats | Ints, Floats]:
+    """Return bucket ends, as distances from the start, and the log P-mass given to each."""
+    edges = _edges(length, whole=whole)
+    first, last = edges[:-1], edges[1:] - (1 if whole else 0)
+    count = (last - first + 1 if whole else last - first).astype(np.float64)
+    growth = slope_p - slope_q
+    width = np.asarray(abs(growth) * (last - first), np.float64)
+    sum_p, sum_q = _log_sums(slope_p, count, whole=whole), _log_sums(slope_q, count, whole=whole)
+    # ln E_P exp(L_high - L) inside the bucket; it fixes the share that the low end must take.
+    lead = np.asarray((width if growth > 0 else 0.0) + sum_q - sum_p)
+    lead = np.maximum(lead - (np.abs(sum_p) + np.abs(sum_q) + width + 16) * ROUNDING, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_share = np.minimum(log_expm1(lead) - log_expm1(width), 0.0)
+        log_share = np.where(width > 0, log_share, -inf)
+        log_rest = np.log(-np.expm1(log_share))
+    drift = slope_p * first
+    mass = drift + sum_p + (np.abs(drift) + np.abs(sum_p) + 16) * ROUNDING
+    low, high = (first, last) if growth > 0 else (last, first)
+    return np.concatenate([low, high]), np.concatenate([mass + log_share, mass + log_rest])
+
+
+def _edges(length: Fraction, *, whole: bool) -> Floats | Ints:
+    """Return bucket edges: even ones, and finer ones towards both ends, where tails may sit."""
+    size = float(length)
+    even = np.linspace(0.0, size, _EVEN_BUCKETS + 1)
+    fine = np.geomspace(min(1.0, size) if whole else size * 1e-12, size, _EDGE_BUCKETS)
+    edges = np.concatenate([even, fine, size - fine])
+    if not whole:
+        return np.unique(np.clip(edges, 0.0, size))
+    count = int(length) + 1
+    return np.unique(np.append(np.clip(edges, 0, count - 1).astype(np.int64), count))
+
+
+def _log_sums(slope: float, count: Floats, *, whole: bool) -> Floats:
+    """Return ln of the sum (or integral) of exp(slope·j) over j from 0, `count` long."""
+    top = np.where(slope > 0, slope * (count - 1 if whole else count), 0.0)
+    unit = -expm1(-abs(slope)) if whole else abs(slope)
+    return np.asarray(top + np.log(-np.expm1(-abs(slope) * count)) - log(unit))
+
+
+def _log_mass(segment: Segment, decay: Decay, log_total: float) -> float:
+    """Return an upper bound on the log of the mass of a segment, anchored at its heavier end."""
+    p = segment.p
+    anchor = segment.low if p.slope < 0 or segment.high is None else segment.high
+    assert anchor is not None
+    exponent = float(p.intercept + p.slope * anchor)
+    rate = float(abs(p.slope))
+    extent = inf
+    if segment.low is not None and segment.high is not None:
+        extent = float(abs(p.slope) * (segment.high - segment.low + (1 if decay.whole else 0)))
+    unit = -expm1(-rate) if decay.whole else rate
+    spread = (0.0 if isinf(extent) else log(-expm1(-extent))) - log(unit)
+    total = exponent + p.log_factor - log_total + spread
+    return total + (abs(exponent) + abs(p.log_factor) + abs(log_total) + abs(spread) + 16) * ROUNDING
+
+
+def _unit(losses: list[Segment]) -> Fraction | None:
+    """Return the common unit of all losses, if the factors cancel everywhere."""
+    numbers = []
+    for segment in losses:
+        assert segment.q is not None
+        if segment.p.log_factor != segment.q.log_factor:
+            return None
+        anchor = segment.low if segment.low is not None else segment.high
+        assert anchor is not None
+        growth = segment.p.slope - segment.q.slope
+        numbers += [segment.p.intercept - segment.q.intercept + growth * anchor, growth]
+        if segment.low is not None and segment.high is not None:
+            numbers.append(numbers[-2] + growth * (segment.high - segment.low))
+    return common_unit(numbers)
+
+
+def _in_units(base: Fraction, run: tuple[Fraction, Floats | Ints], unit: Fraction) -> Ints:
+    growth, places = run
+    return int(base / unit) + int(growth / unit) * places.astype(np.int64)
+
+
+def _values(losses: list[Segment], listed: list[Listed]) -> tuple[Floats, float]:
+    """Return the losses as floats rounded up, and by how much they may be too large."""
+    parts, slack = [], 0.0
+    for segment, (base, (growth, places), _) in zip(losses, listed, strict=True):
+        assert segment.q is not None
+        factors = segment.p.log_factor - segment.q.log_factor
+        value = float(base) + factors + float(growth) * places
+        size = abs(segment.p.log_factor) + abs(segment.q.log_factor) + abs(float(base))
+        pad = (size + np.abs(value) + float(abs(growth)) * places) * ROUNDING
+        if len(places) > 1 or factors:
+            value, slack = value + pad, max(slack, 4 * float(np.max(pad)) + 2.0**-44)
+        else:
+            value = np.nextafter(value, inf)
+            slack = max(slack, 2 * float(np.max(np.abs(value))) * ROUNDING)
+        parts.append(value)
+    return np.concatenate(parts), slack
+
+
+def _worst(losses: list[Segment], listed: list[Listed], values: Floats) -> Fraction | float:
+    """Return the largest loss, exactly where it is attained on a run whose factors cancel.
+
+    Factors differ only between cells of rounded noise. Rounding is post-processing, so the loss of such
+    a cell cannot pass the largest rational one but by rounding errors.
+    """
+    rational = []
+    for segment, (base, (growth, _), _) in zip(losses, listed, strict=True):
+        assert segment.q is not None
+        if segment.p.log_factor == segment.q.log_factor:
+            rational.append(base)
+            if growth and segment.low is not None and segment.high is not None:
+                rational.append(base + growth * (segment.high - segment.low))
+    top = float(np.max(values))
+    return max(rational) if rational and float(max(rational)) * (1 + 64 * ROUNDING) >= top else top
+
+
+def _later(one: Fraction | None, two: Fraction | None) -> Fraction | None:
+    return two if one is None else one if two is None else max(one, two)
+
+
+def _sooner(one: Fraction | None, two: Fraction | None) -> Fraction | None:
+    return two if one is None else one if two is None else min(one, two)

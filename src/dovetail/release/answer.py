@@ -1,0 +1,221 @@
+"""What an analyst gets: noisy numbers with their error bars, and what they cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dovetail.check import Real, probability
+from dovetail.errors import InvalidQuery
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, Charge, Remaining
+
+from .field import Constant, written
+from .intervals import Bar, bars, values
+from .question import Average, Question, Rows, Total
+from .sensitivity import units
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+FORMAT = "dovetail.answer/1"
+_LEVEL = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A noisy answer; all its methods are post-processing and cost nothing.
+
+    `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
+    `noise` is the noise for a sensitivity of 1; a sum is noised with it stretched to its own sensitivity.
+    `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
+    and then `charge` is zero, because the plan was charged when it was opened.
+    """
+
+    dataset: str
+    query: Question
+    noise: IntegerNoise
+    cells: tuple[tuple[int, ...], ...]
+    charge: Charge
+    neighbours: str
+    answered_at: datetime
+    budget: Budget
+    spent: Charge
+    stored: bool = False
+    clamp: bool = False
+    plan: int | None = None
+    adjusted: tuple[int, ...] | None = None
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the budget could still pay after this answer."""
+        return self.budget.remaining(self.spent)
+
+    @property
+    def noises(self) -> tuple[IntegerNoise, ...]:
+        """The noise of each released integer of a cell, on its lattice."""
+        return component_noises(self.query, self.noise)
+
+    @property
+    def value(self) -> Any:
+        """The noisy number, or the list of them where the answer is a table."""
+        found = [_plain(value) for value in self.values()]
+        return found if self.query.grouped else found[0]
+
+    @property
+    def table(self) -> pyarrow.Table:
+        """The cells with their values and error bars at the level of 95 %."""
+        return self._tabled(_LEVEL, False)
+
+    def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return (low, high), or a table of them.
+
+        Each interval covers the true number with probability `level` over the noise; with `simultaneous`
+        all of them do at once. A mean's interval comes from those of its sum and count together.
+        """
+        if self.query.grouped:
+            return self._tabled(level, simultaneous)
+        bar = self.bars(level, simultaneous=simultaneous)[0]
+        return _plain(bar.low), _plain(bar.high)
+
+    def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
+        """Return the exact interval of every cell, in order."""
+        chance = probability("level", level, "Give a number such as 0.95.")
+        return bars(self.query, self.noises, self.cells, chance, simultaneous, self.clamp)
+
+    def consistent(self) -> Answer:
+        """Return the nearest non-negative counts with the same total (post-processing).
+
+        The error bars stay those of the noise around the original answer.
+        """
+        from .consistency import nearest_counts
+
+        if not isinstance(self.query.measure, Rows) or not self.query.grouped:
+            raise InvalidQuery("consistent() is for histograms. A single count takes clamp=True.")
+        return replace(self, adjusted=tuple(nearest_counts([cell[0] for cell in self.cells])), clamp=True)
+
+    def values(self) -> list[Fraction]:
+        """Return the exact value of every cell, in order."""
+        if self.adjusted is not None:
+            return [Fraction(count) for count in self.adjusted]
+        return values(self.query, self.cells, self.clamp)
+
+    def rows(self, level: Real = _LEVEL) -> list[dict[str, Any]]:
+        """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
+        names = [axis.field.name for axis in self.query.axes] if self.query.grouped else []
+        found = self.values()
+        return [
+            {
+                "keys": dict(zip(names, map(written, keys), strict=True)),
+                "value": _exact(self.query, value),
+                "low": _exact(self.query, bar.low),
+                "high": _exact(self.query, bar.high),
+            }
+            for keys, value, bar in zip(self.query.cell_keys(), found, self.bars(level), strict=True)
+        ]
+
+    def to_json(self) -> str:
+        """Return the answer as JSON text of the format "dovetail.answer/1"."""
+        left = self.remaining
+        return json.dumps(
+            {
+                "schema": FORMAT,
+                "dataset": self.dataset,
+                "query": self.query.to_dict(),
+                "neighbours": self.neighbours,
+                "rows": self.rows(),
+                "level": str(_LEVEL),
+                "noise": self.noise.to_dict(),
+                "noises": [noise.to_dict() for noise in self.noises],
+                "step": str(self.query.step),
+                "charge": self.charge.to_dict(),
+                "plan": self.plan,
+                "remaining": {
+                    "epsilon": str(left.epsilon),
+                    "delta": str(left.delta),
+                    "zeta": None if left.zeta is None else str(left.zeta),
+                },
+                "answered_at": self.answered_at.isoformat(),
+                "stored": self.stored,
+                "clamped": self.clamp,
+            },
+            ensure_ascii=False,
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_pandas()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the values with their error bars and return Matplotlib's axes."""
+        from dovetail.plots.bars import draw_bars
+
+        found = [float(value) for value in self.values()]
+        whiskers = [(float(bar.low), float(bar.high)) for bar in self.bars()]
+        names = [", ".join(map(label, keys)) or "answer" for keys in self.query.cell_keys()]
+        return draw_bars(names, found, whiskers, title=f"{self.dataset}, error bars at 95 %", ax=ax)
+
+    def _tabled(self, level: Real, simultaneous: bool) -> pyarrow.Table:
+        import pyarrow
+
+        columns: dict[str, Any] = {}
+        keys = self.query.cell_keys()
+        axes = self.query.axes if self.query.grouped else ()
+        for number, axis in enumerate(axes):
+            listed = [row[number] for row in keys]
+            mixed = axis.other is not None and axis.field.kind != "text"
+            columns[axis.field.name] = [label(item) for item in listed] if mixed else listed
+        found = self.bars(level, simultaneous=simultaneous)
+        columns["value"] = [_plain(value) for value in self.values()]
+        columns["low"] = [_plain(bar.low) for bar in found]
+        columns["high"] = [_plain(bar.high) for bar in found]
+        return pyarrow.table(columns)
+
+    def __str__(self) -> str:
+        from .display import as_text
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .display import as_html
+
+        return as_html(self)
+
+
+def component_noises(question: Question, noise: IntegerNoise) -> tuple[IntegerNoise, ...]:
+    """Return the noise of each component: the given one, stretched to the component's sensitivity."""
+    return tuple(stretched(noise, unit) for unit in units(question))
+
+
+def stretched(noise: IntegerNoise, unit: int) -> IntegerNoise:
+    """Return the noise for a sensitivity of `unit`."""
+    wide = noise if unit == 1 else noise.stretched(unit)
+    assert isinstance(wide, IntegerNoise)
+    return wide
+
+
+def label(key: Constant | None) -> str:
+    """Return a cell's key as it is shown."""
+    return "(missing)" if key is None else str(key)
+
+
+def never_negative(question: Question) -> bool:
+    """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
+    measure = question.measure
+    return isinstance(measure, Rows) or (isinstance(measure, Total) and measure.lattice.low >= 0)
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _exact(question: Question, value: Fraction) -> int | float | str:
+    if isinstance(question.measure, Average):
+        return float(value)
+    return int(value) if value.denominator == 1 else str(value)

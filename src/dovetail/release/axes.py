@@ -1,0 +1,108 @@
+"""Find the public cells of each column: given keys, given bin edges, or the values of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
+
+from .field import Field, kind_of
+from .question import MOST_CELLS, Axis, Bins, Keys
+from .schema import Table, public_values
+
+
+def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
+    """Return one axis per column.
+
+    >>> from dovetail.release import Column, Schema
+    >>> table = Schema([Column("age", "integer"), Column("sex", "text", values=["F", "M"])]).table()
+    >>> [len(axis.labels) for axis in axes_of(["sex", "age"], None, {"age": [0, 18, 65]}, table)]
+    [2, 2]
+    """
+    names = [table.resolve(column) for column in columns]
+    if len(set(names)) != len(names):
+        raise InvalidQuery(f"A column is named twice: {', '.join(names)}.")
+    given_keys, given_bins = _by_column("keys", keys, names), _by_column("bins", bins, names)
+    return tuple(_axis(name, given_keys.get(name), given_bins.get(name), table) for name in names)
+
+
+def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:
+    """Return what was given for each column: a mapping by name, or one list for a single column."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        unknown = set(given) - set(names)
+        if unknown:
+            raise InvalidParameter(
+                option, sorted(map(str, unknown)), f"given for the columns {', '.join(names)}"
+            )
+        return dict(given)
+    if len(names) != 1:
+        raise InvalidParameter(
+            option, given, "a mapping by column name", f"For example {{{names[0]!r}: [...]}}."
+        )
+    return {names[0]: given}
+
+
+def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
+    declared = table.schema.get(name)
+    other = declared.other if declared else None
+    if keys is not None and bins is not None:
+        raise InvalidQuery(f"Give keys or bins for {name}, not both.")
+    if bins is not None:
+        return _binned(name, bins, other, table)
+    if keys is not None:
+        _limited(name, keys)
+        field = _keyed(table.field(name, asked=_asked(keys)))
+        return Keys(field, public_values(field, keys), other)
+    field = table.field(name)
+    if declared is None or declared.values is None:
+        raise MissingKeys(
+            f"The cells of {name} are not public: a value seen only in the data could point to one person. "
+            f"Give keys=[...] or bins=[...], or declare values for {name} in the schema "
+            f"(Schema.draft proposes some for you to review)."
+        )
+    return Keys(_keyed(field), declared.values, other, declared=True)
+
+
+def _keyed(field: Field) -> Field:
+    if field.kind in ("number", "timestamp"):
+        raise InvalidQuery(f"The type of {field.name} is {field.kind}. Give bins=[...] with its edges.")
+    return field
+
+
+def _asked(values: Any) -> str:
+    """Return the kind that given keys ask for, where the source declares none."""
+    first = next((value for value in public_first(values) if value is not None), "")
+    return kind_of(first)
+
+
+def public_first(values: Any) -> list[Any]:
+    """Return the first few of the given values, to see what they are."""
+    if isinstance(values, list | tuple):
+        return list(values[:10])
+    return []
+
+
+def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
+    if isinstance(bins, str | bytes) or not hasattr(bins, "__len__") or len(bins) < 2:
+        raise InvalidParameter("bins", bins, "a list of at least two edges", "For example [0, 18, 65, 120].")
+    _limited(name, bins)
+    edges = bins.tolist() if hasattr(bins, "tolist") else list(bins)
+    field = table.field(name, asked="number" if kind_of(edges[0]) == "integer" else kind_of(edges[0]))
+    if field.kind not in ("integer", "number", "date", "timestamp"):
+        raise InvalidQuery(f"The type of {name} is {field.kind}. Give keys=[...] with its values.")
+    read: list[Any] = [field.constant(edge) for edge in edges]
+    for low, high in pairwise(read):
+        if not low < high:
+            raise InvalidParameter("bins", bins, "edges in rising order without repeats", f"Column {name}.")
+    return Bins(field, tuple(read), other)
+
+
+def _limited(name: str, values: Any) -> None:
+    if hasattr(values, "__len__") and len(values) > MOST_CELLS:
+        raise InvalidQuery(
+            f"{len(values)} cells for {name} are more than {MOST_CELLS}. Use fewer keys or wider bins."
+        )

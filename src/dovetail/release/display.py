@@ -1,0 +1,91 @@
+"""Show an answer in a terminal or a notebook, error bars included."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING
+
+from .answer import label
+from .intervals import Bar
+
+if TYPE_CHECKING:
+    from .answer import Answer
+
+MOST_ROWS = 60
+_WIDTH = 24
+_PARTS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+_LONGEST_LABEL = 40
+
+
+def as_text(answer: Answer) -> str:
+    """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
+    found, bars = answer.values(), answer.bars()
+    if not answer.query.grouped:
+        return f"{_amount(found[0], bars[0])}\n{_notes(answer)}"
+    names = [_cut(", ".join(map(label, keys))) for keys in answer.query.cell_keys()[:MOST_ROWS]]
+    shown = [_amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
+    widest, longest = max(map(len, names)), max(map(len, shown))
+    top = max([*found, Fraction(1)])
+    lines = [
+        f"{name:<{widest}}  {text:>{longest}}  {_block(value, top)}".rstrip()
+        for name, text, value in zip(names, shown, found, strict=False)
+    ]
+    if len(found) > MOST_ROWS:
+        lines.append(f"... and {len(found) - MOST_ROWS} more cells")
+    return "\n".join([*lines, _notes(answer)])
+
+
+def as_html(answer: Answer) -> str:
+    """Return the answer for a notebook; everything that came from outside is escaped."""
+    found, bars = answer.values(), answer.bars()
+    top = max([*found, *(bar.high for bar in bars), Fraction(1)])
+    names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
+    head = "".join(f"<th>{escape(name)}</th>" for name in [*names, "value", "95 % interval", ""])
+    rows = []
+    for keys, value, bar in list(zip(answer.query.cell_keys(), found, bars, strict=True))[:MOST_ROWS]:
+        cells = [escape(label(key)) for key in keys]
+        cells += [_number(value), f"{_number(bar.low)} to {_number(bar.high)}", _bar_html(value, bar, top)]
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
+    notes = "<br>".join(escape(line) for line in _notes(answer).split("\n"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{notes}</p>"
+
+
+def _notes(answer: Answer) -> str:
+    when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
+    kind = "row added or removed" if answer.neighbours == "add-remove" else "row replaced"
+    price = f"paid by plan {answer.plan}" if answer.plan is not None else f"cost {answer.charge}"
+    if answer.stored:
+        price = f"free: given before, on {when}"
+    return f"± holds with probability 0.95; {kind}; {price}; remaining {answer.remaining}"
+
+
+def _amount(value: Fraction, bar: Bar) -> str:
+    if value - bar.low == bar.high - value:
+        return f"{_number(value)} ± {_number(bar.high - value)}"
+    return f"{_number(value)} ({_number(bar.low)} to {_number(bar.high)})"
+
+
+def _number(value: Fraction) -> str:
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,.6g}"
+
+
+def _block(value: Fraction, top: Fraction) -> str:
+    eighths: int = max(0, round(value / top * _WIDTH * 8))
+    return "█" * (eighths // 8) + _PARTS[eighths % 8]
+
+
+def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
+    def place(at: Fraction) -> float:
+        return float(min(max(at / top, Fraction(0)), Fraction(1)) * 160)
+
+    low, high, end = place(bar.low), place(bar.high), place(value)
+    return (
+        f'<svg width="164" height="12"><rect x="2" y="2" width="{end:.1f}" height="8" fill="#8fb3d9"/>'
+        f'<line x1="{low + 2:.1f}" x2="{high + 2:.1f}" y1="6" y2="6" stroke="#333"/></svg>'
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"

@@ -1,0 +1,235 @@
+"""Read files, tables in memory and DuckDB databases through DuckDB, inside this process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import DataError, InvalidParameter
+from dovetail.release.field import Constant, Field
+from dovetail.release.schema import Stored
+from dovetail.release.source import Source
+
+from .memory import arrow_table
+
+# The engine's own words may quote a row; they go to the operator's log and nowhere else.
+_log = logging.getLogger("dovetail.engine")
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_KINDS = {
+    **dict.fromkeys(_INTEGERS, Stored("integer")),
+    **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), Stored("integer", cast=True)),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Stored("number")),
+    "VARCHAR": Stored("text"),
+    **dict.fromkeys(("ENUM", "UUID"), Stored("text", cast=True)),
+    "BOOLEAN": Stored("boolean"),
+    "DATE": Stored("date"),
+    "TIMESTAMP": Stored("timestamp"),
+    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Stored("timestamp", cast=True)),
+    "TIMESTAMP WITH TIME ZONE": Stored("timestamp", cast=True),
+}
+_CASTS = {
+    "integer": "INT128",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+
+
+class DuckDB:
+    """One table, read by DuckDB."""
+
+    dialect = "duckdb"
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        self._lock = Lock()
+        self._untyped: set[str] | None = set()
+        self._owned = True
+        self._relation: exp.Expression = exp.to_table("data")
+        try:
+            self._open(source)
+            described = self._connection.execute(f"DESCRIBE {self._spelled(exp.select('*'))}").fetchall()
+        except (DataError, InvalidParameter):
+            raise
+        except Exception as error:  # noqa: BLE001
+            raise self._failed(error) from None
+        self._columns = {str(row[0]): self._stored(str(row[0]), str(row[1])) for row in described}
+
+    def _open(self, source: Source) -> None:
+        import duckdb
+
+        if isinstance(source.data, duckdb.DuckDBPyConnection):
+            self._connection, self._owned = source.data.cursor(), False
+            self._relation = _table_of(source)
+            return
+        if _is_ibis(source.data):
+            self._connection, self._owned = _ibis_connection(source.data), False
+            self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
+            return
+        self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+        self._connection.execute("SET TimeZone = 'UTC'")
+        if source.format == "duckdb":
+            path = exp.Literal.string(str(source.data)).sql("duckdb")
+            self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
+            self._connection.execute("USE source")
+            self._relation = _table_of(source)
+        elif source.format == "parquet":
+            self._connection.execute("SET parquet_metadata_cache = true")
+            self._read("read_parquet", source, union_by_name=True)
+        elif source.format == "csv":
+            self._read_csv(source)
+        else:
+            self._register(source)
+
+    def _read(self, function: str, source: Source, **options: Any) -> None:
+        """Make the view `data` of a folder's files or of one file."""
+        relation = getattr(self._connection, function)([str(file) for file in source.files()], **options)
+        relation.create_view("data")
+
+    def _read_csv(self, source: Source) -> None:
+        """Read every value as text: types guessed from rows would depend on the rows."""
+        names, delimiter = csv_header(source.files()[0])
+        self._untyped = None
+        self._read(
+            "read_csv",
+            source,
+            columns=dict.fromkeys(names, "VARCHAR"),
+            delimiter=delimiter,
+            quotechar='"',
+            escapechar='"',
+            header=True,
+            auto_detect=False,
+            null_padding=True,
+            ignore_errors=True,
+            strict_mode=False,
+        )
+
+    def _register(self, source: Source) -> None:
+        if isinstance(source.data, Path):
+            import pyarrow.dataset
+
+            table, self._untyped = pyarrow.dataset.dataset(source.files(), format="arrow"), set()
+        else:
+            table, self._untyped = arrow_table(source.data)
+        self._connection.register("data", table)
+
+    def _stored(self, name: str, type_: str) -> Stored:
+        if self._untyped is None or name in self._untyped:
+            return Stored(None)
+        return _KINDS.get(type_.split("(")[0] if not type_.endswith("]") else "", Stored(None, usable=False))
+
+    @property
+    def relation(self) -> exp.Expression:
+        return self._relation.copy()
+
+    def columns(self) -> Mapping[str, Stored]:
+        return self._columns
+
+    def value(self, field: Field) -> exp.Expression:
+        column = exp.column(field.name, quoted=True)
+        if field.kind == "number":
+            double = exp.TryCast(this=column, to=exp.DataType.build("DOUBLE"))
+            finite = exp.Anonymous(this="isfinite", expressions=[double])
+            return exp.case().when(finite, double.copy(), copy=False)
+        if not field.cast:
+            return column
+        return exp.TryCast(this=column, to=exp.DataType.build(_CASTS[field.kind], dialect="duckdb"))
+
+    def constant(self, kind: str, value: Constant) -> exp.Expression:
+        if isinstance(value, bool):
+            return exp.Boolean(this=value)
+        if kind == "number" and isinstance(value, int | Fraction):
+            return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+        if isinstance(value, datetime):
+            return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+        if isinstance(value, date):
+            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+        if isinstance(value, int):
+            return exp.Literal.number(value)
+        return exp.Literal.string(str(value))
+
+    def whole(self, number: exp.Expression) -> exp.Expression:
+        return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
+
+    def wide_sum(self, integer: exp.Expression) -> exp.Expression:
+        # DuckDB adds 64-bit integers in 128 bits.
+        return exp.Sum(this=exp.cast(integer, "BIGINT"))
+
+    def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
+        text = self._spelled(statement)
+        try:
+            with self._lock:
+                # All rows at once: a half-read result would keep the connection busy.
+                rows: list[tuple[Any, ...]] = self._connection.execute(text).fetchall()
+                return rows
+        except Exception as error:  # noqa: BLE001
+            raise self._failed(error) from None
+
+    def close(self) -> None:
+        if self._owned:
+            self._connection.close()
+
+    def _spelled(self, statement: exp.Select) -> str:
+        return statement.from_(self.relation).sql("duckdb")
+
+    def _failed(self, error: Exception) -> DataError:
+        _log.debug("The engine failed on %s", self._name, exc_info=error)
+        return DataError(
+            f"The data {self._name!r} cannot be read. Check that its file or table is still there and whole; "
+            f"the operator's log of 'dovetail.engine' has the engine's own words."
+        )
+
+
+def csv_header(path: Path) -> tuple[list[str], str]:
+    """Return the column names and the delimiter of a CSV file, from its first line alone."""
+    import csv
+
+    try:
+        with path.open("rb") as file:
+            line = file.readline(1 << 20).decode("utf-8-sig")
+        delimiter = max(",;\t|", key=line.count)
+        names = next(csv.reader([line], delimiter=delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        names, delimiter = [], ","
+    if not names or len(set(names)) != len(names) or not all(names):
+        raise DataError(f"The first line of {path.name!r} must name its columns, each once, in UTF-8.")
+    return names, delimiter
+
+
+def _table_of(source: Source) -> exp.Expression:
+    if not source.table:
+        raise InvalidParameter("table", source.table, "the name of a table in the database")
+    return exp.to_table(source.table, dialect="duckdb")
+
+
+def _is_ibis(data: Any) -> bool:
+    return type(data).__module__.startswith("ibis.")
+
+
+def _ibis_connection(table: Any) -> Any:
+    backend = table.get_backend() if hasattr(table, "get_backend") else None
+    if backend is None or backend.name != "duckdb":
+        raise InvalidParameter(
+            "source",
+            type(table).__name__,
+            "an Ibis table of its DuckDB backend",
+            "Give its database instead.",
+        )
+    # Tables in memory are registered on this very connection, so no cursor of its own.
+    backend._run_pre_execute_hooks(table)
+    return backend.con
+
+
+def _ibis_text(table: Any) -> str:
+    import ibis
+
+    return str(ibis.to_sql(table, dialect="duckdb"))

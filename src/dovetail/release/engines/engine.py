@@ -1,0 +1,52 @@
+"""What the release needs of an engine, and which engine a source asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from dovetail.release.field import Constant, Field
+from dovetail.release.schema import Stored
+from dovetail.release.source import Source
+
+
+class Engine(Protocol):
+    """A table in an engine.
+
+    The spelling methods return sqlglot expressions that have a value on every row: whatever cannot be read
+    as the column's kind (NULL, NaN, an infinity, text in a number column) is NULL, never an error.
+    """
+
+    dialect: str
+
+    @property
+    def relation(self) -> Any:
+        """Return the FROM item that holds the rows."""
+
+    def columns(self) -> Mapping[str, Stored]:
+        """Return the stored columns, from the format's metadata, never from the rows."""
+
+    def value(self, field: Field) -> Any:
+        """Spell the column as its kind."""
+
+    def constant(self, kind: str, value: Constant) -> Any:
+        """Spell a constant of that kind."""
+
+    def whole(self, number: Any) -> Any:
+        """Spell the conversion of a double that holds a whole number to a 64-bit integer."""
+
+    def wide_sum(self, integer: Any) -> Any:
+        """Spell a sum of 64-bit integers that cannot overflow."""
+
+    def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
+        """Run an aggregation; every failure is a DataError whose text does not depend on the rows."""
+
+    def close(self) -> None:
+        """Let go of the data."""
+
+
+def connect(source: Source) -> Engine:
+    """Open the engine that can read `source`."""
+    from .duckdb import DuckDB
+
+    return DuckDB(source)

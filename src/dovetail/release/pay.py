@@ -1,0 +1,109 @@
+"""The ways to pay for an answer, read from the keywords of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dovetail.check import positive, probability
+from dovetail.errors import InvalidParameter, MissingPrice
+from dovetail.noise import IntegerNoise, Noise
+from dovetail.privacy import Budget
+
+from .plan import Plan
+
+_WAYS = (
+    "Pay by within=5 (and probability=0.95) for an accuracy, spend=Budget.pure(0.1) for a price, "
+    "noise=Geometric(0.5) for a noise, plan=session.plan(design, queries=20) for many answers paid at once, "
+    "or open the session with Session(..., queries=20) to share its whole budget among 20 answers."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pay:
+    """How one answer, or one batch, is paid and given."""
+
+    plan: Plan | None = None
+    noise: IntegerNoise | None = None
+    within: Fraction | None = None
+    probability: Fraction = Fraction(95, 100)
+    spend: Budget | None = None
+    clamp: bool = False
+    fresh: bool = False
+    request: str | None = None
+
+
+def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
+    """Return the one way of paying that the keywords name, or the session's plan.
+
+    >>> read_pay({"within": 5}, None).probability
+    Fraction(19, 20)
+    """
+    allowed = {"plan", "noise", "within", "probability", "spend", "clamp", "fresh", "request"}
+    unknown = sorted(set(options) - allowed)
+    if unknown:
+        raise InvalidParameter(
+            unknown[0], options[unknown[0]], "left out", f"Known: {', '.join(sorted(allowed))}."
+        )
+    ways = [way for way in ("plan", "noise", "within", "spend") if options.get(way) is not None]
+    if len(ways) > 1:
+        raise InvalidParameter("pay", ways, "one way to pay", "Keep one of them.")
+    if options.get("probability") is not None and ways != ["within"]:
+        raise InvalidParameter("probability", options["probability"], "given together with within=")
+    switches = {name: _switch(name, options.get(name, False)) for name in ("clamp", "fresh")}
+    rest: dict[str, Any] = {**switches, "request": _request(options.get("request"))}
+    if not ways:
+        if session_plan is None:
+            raise MissingPrice(f"Nothing says how this answer is paid for. {_WAYS}")
+        return Pay(plan=session_plan, **rest)
+    readers = {"plan": _plan, "noise": _noise, "within": _within, "spend": _spend}
+    rest[ways[0]] = readers[ways[0]](options[ways[0]])
+    if options.get("probability") is not None:
+        rest["probability"] = probability("probability", options["probability"], "For example 0.95.")
+    return Pay(**rest)
+
+
+def integer_noise(name: str, value: object) -> IntegerNoise:
+    """Return a noise that can be released, also from a design that holds one."""
+    noise = value if isinstance(value, Noise) else getattr(value, "noise", None)
+    if not isinstance(noise, IntegerNoise):
+        raise InvalidParameter(
+            name,
+            value,
+            "a noise on the integers, or a design of one",
+            "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step).",
+        )
+    return noise
+
+
+def _noise(value: object) -> IntegerNoise:
+    return integer_noise("noise", value)
+
+
+def _plan(value: object) -> Plan:
+    if not isinstance(value, Plan):
+        raise InvalidParameter("plan", value, "what session.plan(design, queries=k) returned")
+    return value
+
+
+def _within(value: object) -> Fraction:
+    return positive("within", value, "Give the largest error you can live with, for example 5.")
+
+
+def _spend(value: object) -> Budget:
+    if not isinstance(value, Budget):
+        raise InvalidParameter("spend", value, "a Budget", "For example Budget.pure(0.1).")
+    return value
+
+
+def _switch(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidParameter(name, value, "True or False")
+    return value
+
+
+def _request(value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= 200):
+        raise InvalidParameter("request", value, "a text of at most 200 characters that names this request")
+    return value

@@ -1,0 +1,123 @@
+"""Pay once, in advance, for many answers of one noise: how a designed noise is used when analysts adapt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dovetail.errors import InvalidQuery
+from dovetail.noise import IntegerNoise, from_dict
+from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+
+from .question import Question
+from .sensitivity import Neighbours, moves, units
+
+if TYPE_CHECKING:
+    from .ports import Account, PlanState
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A noise and a number of answers, paid together.
+
+    Noise and sensitivity are fixed before the first answer, so `slots` questions chosen one after another
+    compose exactly as if they had been chosen at once. Unused slots are not refunded.
+    """
+
+    id: int
+    noise: IntegerNoise
+    slots: int
+    charge: Charge
+    neighbours: Neighbours
+    session: bool = False
+
+    def slots_for(self, question: Question) -> int:
+        """Return how many slots a question uses, or say why the plan does not cover it.
+
+        One slot pays for what one row does to a histogram. A mean is a sum and a count.
+        """
+        widths = units(question)
+        listed = moves(question, self.neighbours)
+        for shift in (shift for move in listed for shift in move):
+            unit = widths[shift.component]
+            if shift.by > unit or not covers(self.noise, unit):
+                raise InvalidQuery(
+                    f"A slot of this plan pays for what one row moves by 1; this moves by up to {shift.by} "
+                    f"lattice steps, which its noise {self.noise!r} is not proved to cover. "
+                    "Pay for it with noise=, within= or spend=."
+                )
+        return max(-(-len(move) // parts_per_slot(self.neighbours)) for move in listed)
+
+
+def parts_per_slot(neighbours: Neighbours) -> int:
+    """Return how many cells of a histogram one neighbour moves: what one slot must pay for."""
+    return 1 if neighbours == "add-remove" else 2
+
+
+def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
+    """Return the charge of a whole plan: of the valid ones, the one that leaves most of the budget.
+
+    The exact composition can be charged as its pure and Rényi figures or, under an (epsilon, delta) budget,
+    as the exact (epsilon, delta) point at half or all of what delta is left.
+    """
+    ways = [loss.charge()]
+    if budget.currency == "approximate":
+        for delta in (budget.delta_limit / 2, budget.delta_limit):
+            epsilon = loss.epsilon_at(delta)
+            # The whole budget, where it fits: its epsilon is a round number and a float is not.
+            if loss.delta(budget.epsilon_limit) <= delta:
+                ways.append(Charge.approximate(min(Fraction(epsilon), budget.epsilon_limit), delta))
+            elif epsilon < float("inf"):
+                ways.append(Charge.approximate(Fraction(epsilon), delta))
+    allowed = [charge for charge in ways if budget.allows(spent, charge)]
+    if not allowed:
+        return ways[-1]
+    return max(allowed, key=lambda charge: budget.remaining(spent + charge).epsilon)
+
+
+def open_plan(
+    account: Account,
+    noise: IntegerNoise,
+    slots: int,
+    neighbours: Neighbours,
+    analyst: str,
+    *,
+    session: bool = False,
+) -> Plan:
+    """Charge a plan to the account and return it."""
+    loss = privacy_loss(noise).compose(slots * parts_per_slot(neighbours))
+    charge = plan_charge(loss, account.budget, account.spent())
+    body = json.dumps({"plan": noise.to_dict(), "neighbours": neighbours, "session": session}, sort_keys=True)
+    state = account.open_plan(body, charge, slots, analyst)
+    return Plan(state.id, noise, slots, charge, neighbours, session)
+
+
+def stored_plan(state: PlanState) -> Plan:
+    """Return a plan that was opened before."""
+    body = json.loads(state.body)
+    noise = from_dict(body["plan"])
+    assert isinstance(noise, IntegerNoise)
+    return Plan(state.id, noise, state.slots, state.charge, body["neighbours"], body["session"])
+
+
+def covers(noise: IntegerNoise, unit: int) -> bool:
+    """Tell whether the noise at a shift of 1 costs at least what it costs stretched, at a shift of `unit`.
+
+    "At least" for every epsilon at once: the hockey-stick divergence of the first lies above the second's.
+    Both are convex in exp(epsilon), and the first is linear between its own few loss values, so it is enough
+    to look there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry
+    epsilon >= 0 is enough. The margin is far above the error of either figure; a tie counts as not covered.
+    """
+    if unit == 1:
+        return True
+    base = privacy_loss(noise)
+    wide = noise.stretched(unit)
+    assert isinstance(wide, IntegerNoise)
+    other = privacy_loss(wide, sensitivity=unit)
+    if other.worst > base.worst:
+        return False
+    points = {0.0, *(float(value) for value in base.atoms[0] if 0 < value < base.worst)}
+    margin = 1e-9
+    return all(other.delta(point) <= base.delta(point) * (1 - margin) for point in points)

@@ -1,0 +1,238 @@
+"""Declare what is public about a table: its columns, their types, bounds and possible values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovetail.check import choice, rational
+from dovetail.errors import InvalidParameter, InvalidQuery, shown
+
+from .field import KINDS, Constant, Field
+
+if TYPE_CHECKING:
+    from .source import Source
+
+_BOUNDED = ("integer", "number", "date", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One public column: its type and, where known in advance, its bounds or all of its possible values.
+
+    Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
+    any other value. `step` is the lattice on which the column is summed. A drafted column stays
+    unreviewed, and is refused, until its curator confirms it.
+
+    >>> Column("sex", "text", values=["Female", "Male"]).values
+    ('Female', 'Male')
+    """
+
+    name: str
+    type: str
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    values: Any = None
+    other: str | None = None
+    reviewed: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidParameter("name", self.name, "the name of a column")
+        choice("type", self.type, KINDS, f"Give the type of column {self.name}.")
+        reader = Field(self.name, self.type)
+        for bound in ("low", "high", "step"):
+            value = getattr(self, bound)
+            if value is not None:
+                self._may_have(bound, _BOUNDED if bound != "step" else ("integer", "number"))
+                exact = rational(bound, value) if self.type in ("integer", "number") else value
+                kind = Field(self.name, "number") if bound == "step" else reader
+                object.__setattr__(self, bound, kind.constant(exact))
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise InvalidParameter("high", self.high, f"at least low={self.low}", f"Column {self.name}.")
+        if self.step is not None and self.step <= 0:
+            raise InvalidParameter("step", self.step, "a number above 0", f"Column {self.name}.")
+        if self.values is not None:
+            self._may_have("values", ("integer", "text", "boolean", "date"))
+            object.__setattr__(self, "values", public_values(reader, self.values))
+
+    def _may_have(self, name: str, kinds: tuple[str, ...]) -> None:
+        if self.type not in kinds:
+            raise InvalidParameter(
+                name, getattr(self, name), f"left out for a {self.type} column", f"Column {self.name}."
+            )
+
+
+def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
+    """Return public values in their order, each once, from a list, a series or a one-column public table.
+
+    None is a value too: it names the rows without one.
+
+    >>> public_values(Field("sex", "text"), ["Male", "Female", "Male"])
+    ('Male', 'Female')
+    """
+    listed = _listed(values)
+    if not listed:
+        raise InvalidParameter(
+            f"values of {reader.name}", values, "a list of at least one value", "Name them."
+        )
+    kept: dict[Constant | None, None] = {}
+    for value in listed:
+        kept[None if value is None else reader.constant(value)] = None
+    return tuple(kept)
+
+
+def _listed(values: object) -> list[Any]:
+    if isinstance(values, str | bytes | Mapping):
+        return []
+    columns = getattr(values, "columns", None)
+    if columns is not None:
+        frame: Any = values
+        if len(columns) != 1:
+            return []
+        first = columns[0]
+        values = frame[first] if isinstance(first, str) else first
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values) if isinstance(values, Iterable) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The public columns of a table.
+
+    >>> schema = Schema([Column("age", "integer", low=0, high=120), Column("sex", "text")])
+    >>> Schema.from_toml(schema.to_toml()) == schema
+    True
+    """
+
+    columns: Any = field(default=())
+
+    def __post_init__(self) -> None:
+        columns = tuple(self.columns)
+        names = [column.name for column in columns]
+        if len(set(names)) != len(names):
+            raise InvalidParameter("columns", names, "columns with different names")
+        object.__setattr__(self, "columns", columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def get(self, name: str) -> Column | None:
+        """Return the declared column of that name, if there is one."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def confirm(self, *names: str) -> Schema:
+        """Return the schema with the named drafted columns confirmed as public by their curator.
+
+        >>> draft = Schema([Column("sex", "text", values=["F", "M"], reviewed=False)])
+        >>> draft.confirm("sex").get("sex").reviewed
+        True
+        """
+        unknown = set(names) - {column.name for column in self.columns}
+        if unknown or not names:
+            known = ", ".join(column.name for column in self.columns)
+            raise InvalidParameter("names", sorted(unknown), f"columns of this schema: {known}")
+        return Schema([replace(c, reviewed=True) if c.name in names else c for c in self.columns])
+
+    def table(self, stored: Mapping[str, Stored] | None = None) -> Table:
+        """Join what is declared with what the engine stores, or take the schema at its word."""
+        kept = stored if stored is not None else {c.name: Stored(c.type) for c in self.columns}
+        missing = [column.name for column in self.columns if column.name not in kept]
+        if missing:
+            raise InvalidParameter(
+                "schema", missing, f"columns of the source: {', '.join(kept)}", "Correct the names."
+            )
+        return Table(self, dict(kept))
+
+    def to_toml(self) -> str:
+        """Return the schema as TOML text."""
+        from .toml import schema_text
+
+        return schema_text(self)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Schema:
+        """Read what `to_toml` wrote or a curator typed."""
+        from .toml import read_schema
+
+        return read_schema(text)
+
+    def write(self, path: str | Path) -> None:
+        """Write the schema to a TOML file."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a schema from a TOML file."""
+        return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+
+    @classmethod
+    def draft(cls, source: Source | Any, *, table: str | None = None) -> Schema:
+        """Propose a schema by looking at the rows: a help for the curator, who must confirm each column.
+
+        What it finds is private until it was reviewed, so every drafted column is refused until then.
+        """
+        from .draft import drafted
+
+        return drafted(source, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A column as the engine keeps it.
+
+    `kind` is None where the format declares none (CSV). `cast` says that the value needs a conversion even
+    to its own kind. `usable` is False for lists, structures and the like.
+    """
+
+    kind: str | None
+    cast: bool = False
+    usable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What queries are checked against: the declared columns joined with the stored ones."""
+
+    schema: Schema
+    stored: Mapping[str, Stored]
+
+    def field(self, name: str, asked: str = "text") -> Field:
+        """Return the column as queries see it; `asked` is its kind where nothing declares one."""
+        found = self.resolve(name)
+        declared, stored = self.schema.get(found), self.stored[found]
+        if declared is not None and not declared.reviewed:
+            raise InvalidQuery(
+                f"Column {found} was drafted from the rows and not yet reviewed. Check its type and values, "
+                f"then use schema.confirm({found!r})."
+            )
+        if not stored.usable:
+            raise InvalidQuery(
+                f"Column {found} holds lists, structures or bytes, which cannot be asked about."
+            )
+        kind = declared.type if declared else stored.kind or asked
+        return Field(found, kind, cast=stored.cast or kind != stored.kind)
+
+    def kind(self, name: str) -> str | None:
+        """Return the declared or stored kind of a column, None where nothing says."""
+        found = self.resolve(name)
+        declared = self.schema.get(found)
+        return declared.type if declared else self.stored[found].kind
+
+    def resolve(self, name: str) -> str:
+        """Return the exact name of a column; letter case is forgiven where that is unambiguous."""
+        if isinstance(name, str):
+            if name in self.stored:
+                return name
+            alike = [known for known in self.stored if known.casefold() == name.casefold()]
+            if len(alike) == 1:
+                return alike[0]
+        near = get_close_matches(str(name)[:80], list(self.stored), n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"Its columns are {', '.join(self.stored)}."
+        raise InvalidQuery(f"{shown(name)} is not a column of the data. {hint}")

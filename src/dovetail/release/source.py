@@ -1,0 +1,105 @@
+"""Name a table: where it is, what it is called in the ledger, and what is public about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dovetail.errors import DataError, InvalidParameter, shown
+
+from .schema import Schema
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".duckdb": "duckdb",
+    ".ddb": "duckdb",
+}
+_KNOWN = (
+    "the path of a CSV, Parquet or Arrow file or of a folder of such files, of a DuckDB database, "
+    "or a pandas, Polars, Arrow or Ibis table or a DuckDB connection"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A table under a name; the name is what its budget is kept under.
+
+    `table` names the table inside a database. `shipped` data belong to the package, not to the user, so
+    nothing is ever written beside them.
+    """
+
+    data: Any
+    name: str
+    schema: Schema | None = None
+    table: str | None = None
+    shipped: bool = False
+
+    @classmethod
+    def of(
+        cls, data: Any, *, name: str | None = None, schema: Schema | None = None, table: str | None = None
+    ) -> Source:
+        """Return `data` as a source; a file brings its name, a table in memory needs one.
+
+        >>> import pyarrow
+        >>> Source.of(pyarrow.table({"age": [40]}), name="people").name
+        'people'
+        """
+        if isinstance(data, cls):
+            return cls(
+                data.data,
+                checked_name(name) if name else data.name,
+                schema if schema is not None else data.schema,
+                table or data.table,
+                data.shipped,
+            )
+        if isinstance(data, str | Path):
+            path = Path(data)
+            if not path.exists():
+                raise DataError(f"{shown(str(data))} does not exist. Give {_KNOWN}.")
+            inner = f"-{table}" if table else ""
+            return cls(path, checked_name(name or path.stem + inner), schema, table)
+        if name is None:
+            raise InvalidParameter(
+                "name",
+                None,
+                "given for a table in memory",
+                'The budget is kept under it: Session(table, name="people").',
+            )
+        return cls(data, checked_name(name), schema, table)
+
+    @property
+    def format(self) -> str:
+        """Return "csv", "parquet", "arrow" or "duckdb" for a path, "memory" for anything else."""
+        if not isinstance(self.data, Path):
+            return "memory"
+        files = [self.data] if self.data.is_file() else self.files()
+        kinds = {FORMATS.get(file.suffix.lower()) for file in files}
+        if len(kinds) != 1 or None in kinds:
+            raise DataError(f"{shown(str(self.data))} must be {_KNOWN}; a folder holds one kind of files.")
+        return str(kinds.pop())
+
+    def files(self) -> list[Path]:
+        """Return the files of a folder, at any depth, in order; hidden ones left out."""
+        if self.data.is_file():
+            return [self.data]
+        found = sorted(
+            file
+            for file in self.data.rglob("*")
+            if file.is_file() and not file.name.startswith((".", "_")) and FORMATS.get(file.suffix.lower())
+        )
+        if not found:
+            raise DataError(f"The folder {shown(str(self.data))} holds no CSV, Parquet or Arrow file.")
+        return found
+
+
+def checked_name(name: object) -> str:
+    """Return `name` if it can name a dataset in a ledger and in a file name."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable() or "/" in name:
+        raise InvalidParameter("name", name, "a printable text of at most 200 characters without '/'")
+    return name

@@ -1,0 +1,164 @@
+"""Give answers in the one safe order: price, reserve, read, draw, store, return."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from dovetail.errors import DataError, DovetailError, InvalidParameter, InvalidQuery
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Charge
+
+from .answer import Answer, component_noises, never_negative
+from .engines import Engine
+from .goals import noise_at_price, noise_within
+from .pay import Pay
+from .plan import Plan
+from .ports import Account, Request, StoredAnswer
+from .price import charge_of
+from .query import Query
+from .question import Question
+from .schema import Table
+from .select import true_cells
+from .sensitivity import Neighbours
+
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+# Beyond this many cells noise is drawn as one array.
+_FEW = 64
+
+Cells = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Questions with their noise and their price; nothing has been touched yet."""
+
+    questions: tuple[Question, ...]
+    noises: tuple[IntegerNoise, ...]
+    charge: Charge
+    plan: Plan | None
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Stands between an analyst and the data."""
+
+    dataset: str
+    engine: Engine
+    table: Table
+    account: Account
+    neighbours: Neighbours
+    analyst: str
+
+    def priced(self, queries: Sequence[Query], pay: Pay) -> Priced:
+        """Check and price queries from their text alone."""
+        if not queries:
+            raise InvalidParameter("queries", queries, "a list of at least one query")
+        questions = tuple(query.checked(self.table) for query in queries)
+        if pay.clamp and not all(map(never_negative, questions)):
+            raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
+        if pay.plan is not None:
+            return self._from_plan(questions, pay.plan)
+        noises = tuple(self._noise(question, pay, len(questions)) for question in questions)
+        return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
+
+    def _from_plan(self, questions: tuple[Question, ...], plan: Plan) -> Priced:
+        if plan.neighbours != self.neighbours:
+            raise InvalidParameter("plan", plan.id, f"a plan for neighbours={self.neighbours!r}")
+        slots = sum(plan.slots_for(question) for question in questions)
+        return Priced(questions, (plan.noise,) * len(questions), Charge.zero(), plan, slots)
+
+    def _noise(self, question: Question, pay: Pay, together: int) -> IntegerNoise:
+        if pay.noise is not None:
+            return pay.noise
+        if pay.within is not None:
+            return noise_within(question, pay.within, pay.probability)
+        assert pay.spend is not None
+        return noise_at_price(question, pay.spend, self.neighbours, together)
+
+    def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
+        """Answer queries together, or return what was answered to the very same before."""
+        priced = self.priced(queries, pay)
+        request = Request(
+            body=self._body(priced),
+            charge=priced.charge,
+            analyst=self.analyst,
+            key=pay.request,
+            fresh=pay.fresh,
+            plan=None if priced.plan is None else priced.plan.id,
+            slots=max(priced.slots, 1),
+        )
+        given = self.account.reserve(request)
+        if isinstance(given, StoredAnswer):
+            cells = [tuple(map(tuple, each)) for each in json.loads(given.answer)["cells"]]
+            return self._show(cells, priced, given.answered_at, pay, True)
+        try:
+            cells = [self._noisy(q, n) for q, n in zip(priced.questions, priced.noises, strict=True)]
+            stored = json.dumps({"cells": cells, "charge": priced.charge.to_dict()})
+        except BaseException as error:
+            with suppress(DovetailError):
+                unread = isinstance(error, DataError)
+                self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
+            raise
+        answered_at = self.account.settle(given, stored)
+        return self._show(cells, priced, answered_at, pay, False)
+
+    def _noisy(self, question: Question, noise: IntegerNoise) -> Cells:
+        true = true_cells(self.engine, question)
+        noises = component_noises(question, noise)
+        drawn = [draws(component, len(true)) for component in noises]
+        return tuple(
+            tuple(saturated(value + more) for value, more in zip(cell, extra, strict=True))
+            for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
+        )
+
+    def _body(self, priced: Priced) -> str:
+        """Return the canonical text of what is asked: equal texts are the same question."""
+        asked = [
+            {"question": question.to_dict(), "noise": noise.to_dict()}
+            for question, noise in zip(priced.questions, priced.noises, strict=True)
+        ]
+        body = {"asked": asked, "neighbours": self.neighbours}
+        return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    def _show(
+        self, cells: Sequence[Cells], priced: Priced, answered_at: datetime, pay: Pay, stored: bool
+    ) -> list[Answer]:
+        budget, spent = self.account.budget, self.account.spent()
+        return [
+            Answer(
+                self.dataset,
+                question,
+                noise,
+                each,
+                priced.charge,
+                self.neighbours,
+                answered_at,
+                budget,
+                spent,
+                stored,
+                pay.clamp,
+                None if priced.plan is None else priced.plan.id,
+            )
+            for question, noise, each in zip(priced.questions, priced.noises, cells, strict=True)
+        ]
+
+
+def draws(noise: IntegerNoise, count: int) -> list[int]:
+    """Draw noise for `count` cells; ints of any width where the noise could leave 64 bits."""
+    if count <= _FEW or noise.log_sf(2.0**62) > -100:
+        return [int(noise.sample()) for _ in range(count)]
+    return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]
+
+
+def saturated(value: int) -> int:
+    """Return the sum of answer and noise, held within 64 bits (post-processing).
+
+    >>> saturated(2**70) == 2**63 - 1
+    True
+    """
+    return min(max(value, _SMALLEST), _LARGEST)

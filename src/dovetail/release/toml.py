@@ -1,0 +1,94 @@
+"""Write a schema as TOML and read it back."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import date, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dovetail.errors import InvalidParameter, InvalidQuery
+
+if TYPE_CHECKING:
+    from .schema import Schema
+
+FORMAT = "dovetail.schema/1"
+_KEYS = ("type", "low", "high", "step", "values", "other", "reviewed")
+_INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
+
+
+def schema_text(schema: Schema) -> str:
+    """Return the schema as TOML text."""
+    parts = [_INTRO, f"schema = {_written(FORMAT)}\n"]
+    for column in schema:
+        parts.append(f"\n[columns.{_written(column.name)}]\n")
+        for key in _KEYS:
+            value = getattr(column, key)
+            if value is None or (key == "reviewed" and value):
+                continue
+            if key == "values":
+                # TOML has no null: rows without a value are declared apart.
+                parts.append(_listed([item for item in value if item is not None]))
+                parts.append("missing = true\n" if None in value else "")
+            else:
+                parts.append(f"{key} = {_written(value)}\n")
+    return "".join(parts)
+
+
+def read_schema(text: str) -> Schema:
+    """Read a schema; unknown keys are refused, so that a misspelt `reviewed` cannot go unseen."""
+    from .schema import Schema
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidParameter(
+            "schema", "the text given", f"TOML ({error})", "See Schema.to_toml()."
+        ) from None
+    columns = data.get("columns")
+    if data.get("schema") != FORMAT or set(data) != {"schema", "columns"} or not isinstance(columns, dict):
+        raise InvalidParameter(
+            "schema", sorted(data), f'a text with schema = "{FORMAT}" and one [columns.NAME] per column'
+        )
+    return Schema([_column(name, entry) for name, entry in columns.items()])
+
+
+def _column(name: str, entry: Any) -> Any:
+    from .schema import Column
+
+    if not isinstance(entry, dict) or set(entry) - {*_KEYS, "missing"} or "type" not in entry:
+        given = sorted(entry) if isinstance(entry, dict) else entry
+        raise InvalidParameter(f"columns.{name}", given, f"type and any of {', '.join(_KEYS[1:])}, missing")
+    options = dict(entry)
+    missing, reviewed = options.pop("missing", False), options.get("reviewed", True)
+    if not isinstance(missing, bool) or not isinstance(reviewed, bool):
+        raise InvalidParameter(f"columns.{name}", sorted(entry), "missing and reviewed as true or false")
+    if missing:
+        options["values"] = [*options.get("values", []), None]
+    try:
+        return Column(name, **options)
+    except InvalidQuery as error:
+        raise InvalidParameter(
+            f"columns.{name}", options, "of its declared type", str(error).split(". ")[0] + "."
+        ) from None
+
+
+def _listed(values: list[Any]) -> str:
+    line = f"values = [{', '.join(map(_written, values))}]\n"
+    if len(line) <= 100:
+        return line
+    return "values = [\n" + "".join(f"  {_written(value)},\n" for value in values) + "]\n"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Fraction):
+        return str(value.numerator) if value.denominator == 1 else f'"{value}"'
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    # JSON's escapes are TOML's too; only DEL is not escaped by json.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,153 @@
+"""Read the text of a `where` into a condition; whatever lies outside the closed language is refused.
+
+The text is parsed, checked against the columns and rebuilt from our own values. It is never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp, parse
+from sqlglot.errors import SqlglotError
+
+from dovetail.check import rational
+from dovetail.errors import InvalidParameter, InvalidQuery, shown
+
+from .condition import Comparison, Condition, Missing, every, member, negated, some
+from .field import Constant, Field, kind_of
+from .schema import Table
+
+LONGEST_TEXT = 20_000
+_POSSIBLE = (
+    "Possible are comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
+    "BETWEEN ... AND ... and IS NULL."
+)
+_OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
+
+
+def read_where(text: str, table: Table) -> Condition:
+    """Return the condition that `text` spells.
+
+    >>> from dovetail.release import Column, Schema
+    >>> table = Schema([Column("age", "integer")]).table()
+    >>> read_where("NOT 40 > age", table) == read_where("age >= 40", table)
+    True
+    """
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise InvalidQuery(f"where must be a text of at most {LONGEST_TEXT} characters. {_POSSIBLE}")
+    try:
+        statements = parse(text)
+        if len(statements) != 1 or statements[0] is None:
+            raise InvalidQuery(f"where={shown(text)} must be one expression. {_POSSIBLE}")
+        return condition_of(statements[0], table)
+    except SqlglotError:
+        raise InvalidQuery(f"where={shown(text)} cannot be read as an expression. {_POSSIBLE}") from None
+    except RecursionError:
+        raise InvalidQuery("where is nested too deeply. Use IN (...) for a list of values.") from None
+
+
+def condition_of(node: Any, table: Table) -> Condition:
+    """Return the condition that a parsed expression spells (also the WHERE of a whole statement)."""
+    if node.comments:
+        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+    if isinstance(node, exp.Paren):
+        return condition_of(node.this, table)
+    if type(node) in _JOINS:
+        return _JOINS[type(node)](condition_of(part, table) for part in _chain(node))
+    if isinstance(node, exp.Not):
+        return negated(condition_of(node.this, table))
+    if type(node) in _OPERATORS:
+        return _comparison(node, table)
+    if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
+        return _member(node, table)
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        low, high = _constant(node.args["low"]), _constant(node.args["high"])
+        field = _column(node.this, table, [low, high])
+        return every(
+            [Comparison(field, ">=", field.constant(low)), Comparison(field, "<=", field.constant(high))]
+        )
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        return Missing(_column(node.this, table, []))
+    if isinstance(node, exp.Column):
+        field = _column(node, table, [True])
+        if field.kind == "boolean":
+            return Comparison(field, "=", True)
+    raise InvalidQuery(f"where cannot hold {shown(_spelled(node))}. {_POSSIBLE}")
+
+
+def _chain(node: Any) -> list[Any]:
+    """Return the operands of a AND b AND c ... without recursion: a long list is not a deep one."""
+    parts: list[Any] = []
+    waiting = [node]
+    while waiting:
+        top = waiting.pop()
+        if type(top) is type(node) and not top.comments:
+            waiting += [top.this, top.expression]
+        else:
+            parts.append(top)
+    return parts
+
+
+def _comparison(node: Any, table: Table) -> Condition:
+    operator = _OPERATORS[type(node)]
+    left, right = node.this, node.expression
+    if not isinstance(left, exp.Column):
+        left, right, operator = right, left, _FLIPPED[operator]
+    value = _constant(right)
+    field = _column(left, table, [value])
+    return Comparison(field, operator, field.constant(value))
+
+
+def _member(node: Any, table: Table) -> Condition:
+    values = [_constant(item) for item in node.expressions]
+    if not values:
+        raise InvalidQuery(f"IN () needs at least one value. {_POSSIBLE}")
+    field = _column(node.this, table, values)
+    return member(field, [field.constant(value) for value in values])
+
+
+def _column(node: Any, table: Table, values: list[Constant]) -> Field:
+    if not isinstance(node, exp.Column) or node.args.keys() - {"this"} or node.comments:
+        raise InvalidQuery(
+            f"{shown(_spelled(node))} must be a column, and the other side a constant. {_POSSIBLE}"
+        )
+    field = table.field(node.name, asked=kind_of(values[0]) if values else "text")
+    # '37.5' stored as text is a number when it is compared with 40.
+    untyped_number = field.cast and field.kind == "integer" and table.kind(field.name) is None
+    return Field(field.name, "number", cast=True) if untyped_number else field
+
+
+def _constant(node: Any) -> Constant:
+    if node.comments:
+        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Literal):
+        return str(node.this) if node.is_string else _number(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return -_number(node.this.this)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
+        kind = {"DATE": "date", "TIMESTAMP": "timestamp"}.get(node.to.this.name)
+        if kind and not node.args.get("format"):
+            return Field("constant", kind).constant(str(node.this.this))
+    if isinstance(node, exp.Null):
+        raise InvalidQuery("A comparison with NULL is never true. Write `column IS NULL`.")
+    raise InvalidQuery(f"{shown(_spelled(node))} must be a constant. {_POSSIBLE}")
+
+
+def _number(digits: str) -> Fraction:
+    try:
+        return rational("constant", digits)
+    except InvalidParameter:
+        raise InvalidQuery(f"{shown(digits)} must be a plain decimal number such as 40 or 1.5.") from None
+
+
+def _spelled(node: Any) -> str:
+    try:
+        return str(node.sql())
+    except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError):
+        return type(node).__name__

@@ -1,0 +1,97 @@
+"""Draw a wide law without runs: draw from a close one that has them, and refuse some draws.
+
+A draw k of the proposal is kept with probability exp(-refusal(k)), which the law knows as an exact rational
+exponent. A 64-bit word decides nearly always; a word too near to the probability asks rigorous arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.exact.balls import ball, precision
+
+from .bits import Source
+from .law import Law
+from .sampler import Sampler
+from .uniform import Uniform
+
+# Floats err by less than 2^-40 here; words within this of the probability count as undecided.
+_UNSURE = 2.0**-32
+
+
+@runtime_checkable
+class Proposed(Protocol):
+    """A law that can also be drawn by refusing draws of another."""
+
+    @property
+    def proposal(self) -> Law:
+        """Return a law with runs."""
+        ...
+
+    def refusal(self, k: int) -> Fraction:
+        """Return g >= 0: a draw k of the proposal is kept with probability exp(-g)."""
+        ...
+
+    def refusals(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return `refusal` as floats off by less than 2^-40, NaN where that is not sure."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refusing:
+    """The sampler of a law by refusals; like `Sampler` it holds no random bit."""
+
+    law: Proposed
+    inner: Sampler
+
+    @property
+    def planes(self) -> int:
+        """How many 16-bit words a draw begins with."""
+        return self.inner.planes + 4
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all tables in bytes."""
+        return self.inner.nbytes
+
+    def fill(self, out: NDArray[np.int64], source: Source) -> None:
+        """Fill a flat array with independent draws, in the order in which they were kept."""
+        done = 0
+        while done < out.size:
+            drawn = np.empty(out.size - done, np.int64)
+            self.inner.fill(drawn, source)
+            kept = drawn[self._keep(drawn, source)]
+            out[done : done + kept.size] = kept
+            done += kept.size
+
+    def one(self, source: Source) -> int:
+        """Return one draw."""
+        while True:
+            k = self.inner.one(source)
+            if self._settle(k, int.from_bytes(source.read(8), "little"), source):
+                return k
+
+    def _keep(self, drawn: NDArray[np.int64], source: Source) -> NDArray[np.bool_]:
+        words = np.frombuffer(source.read(8 * drawn.size), dtype="<u8")
+        chance = np.exp(-self.law.refusals(drawn))
+        distance = chance - words * 2.0**-64
+        keep: NDArray[np.bool_] = distance > 0
+        for position in np.flatnonzero(~(np.abs(distance) > _UNSURE)).tolist():
+            keep[position] = self._settle(int(drawn[position]), int(words[position]), source)
+        return keep
+
+    def _settle(self, k: int, word: int, source: Source) -> bool:
+        """Decide exactly whether a uniform number that begins with `word` is below exp(-refusal)."""
+        exponent = self.law.refusal(k)
+
+        def chance(bits: int) -> Any:
+            with precision(bits + 32):
+                return (-ball(exponent)).exp()
+
+        # A chance of exactly 1 is above every uniform number, but no ball would ever say so.
+        return exponent == 0 or Uniform(word, source).below(chance)

@@ -1,0 +1,92 @@
+"""Privacy losses by plain enumeration in high precision, sharing no code with the package."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import mpmath
+from hypothesis import strategies as st
+
+from dovetail.noise import PiecewiseGeometric
+
+DIGITS = 50
+
+rates = st.fractions(Fraction(1, 20), 3, max_denominator=40)
+
+
+simple_rates = st.integers(1, 60).map(lambda n: Fraction(n, 20))
+
+
+@st.composite
+def geometric_noises(draw, most_pieces=3, slope=rates):
+    pieces = draw(st.integers(1, most_pieces))
+    slopes = draw(st.lists(slope, min_size=pieces, max_size=pieces))
+    gaps = draw(st.lists(st.integers(1, 6), min_size=pieces - 1, max_size=pieces - 1))
+    return PiecewiseGeometric(slopes, tuple(itertools.accumulate(gaps)))
+
+
+def number(value) -> mpmath.mpf:
+    exact = Fraction(value)
+    return mpmath.mpf(exact.numerator) / exact.denominator
+
+
+def potential(noise: PiecewiseGeometric, k: int) -> Fraction:
+    total, start = Fraction(0), 0
+    for rate, end in zip(noise.rates, (*noise.breaks, None), strict=True):
+        stop = abs(k) if end is None else min(abs(k), end)
+        total += rate * max(stop - start, 0)
+        start = end
+        if end is None or abs(k) <= end:
+            break
+    return total
+
+
+def loss_atoms(noise: PiecewiseGeometric, shift: int) -> dict[Fraction, mpmath.mpf]:
+    """Return {exact loss: mass}: every point up to where both tails are geometric, then closed sums."""
+    reach = (noise.breaks[-1] if noise.breaks else 0) + shift + 1
+    outer = noise.rates[-1]
+    weights: dict[Fraction, mpmath.mpf] = {}
+
+    def add(loss: Fraction, weight: mpmath.mpf) -> None:
+        weights[loss] = weights.get(loss, mpmath.mpf(0)) + weight
+
+    for k in range(-reach, reach + 1):
+        here, there = potential(noise, k), potential(noise, k - shift)
+        add(there - here, mpmath.exp(-number(here)))
+    tail = mpmath.exp(-number(potential(noise, reach + 1))) / (1 - mpmath.exp(-number(outer)))
+    add(-outer * shift, tail)
+    add(outer * shift, tail)
+    total = mpmath.fsum(weights.values())
+    return {loss: weight / total for loss, weight in weights.items()}
+
+
+def convolve(one: dict, two: dict) -> dict:
+    result: dict = {}
+    for (x, p), (y, q) in itertools.product(one.items(), two.items()):
+        result[x + y] = result.get(x + y, mpmath.mpf(0)) + p * q
+    return result
+
+
+def delta(atoms: dict, epsilon) -> mpmath.mpf:
+    e = number(epsilon)
+    return mpmath.fsum(m * -mpmath.expm1(e - number(x)) for x, m in atoms.items() if number(x) > e)
+
+
+def zeta(atoms: dict) -> mpmath.mpf:
+    return mpmath.log1p(mpmath.fsum(m * mpmath.expm1(abs(number(x))) for x, m in atoms.items()))
+
+
+def renyi(atoms: dict, order) -> mpmath.mpf:
+    a = number(order) - 1
+    return mpmath.log(mpmath.fsum(m * mpmath.exp(a * number(x)) for x, m in atoms.items())) / a
+
+
+def mean(atoms: dict) -> mpmath.mpf:
+    return mpmath.fsum(m * number(x) for x, m in atoms.items())
+
+
+def never_below_and_close(bound: float, truth, relative: float = 1e-9, absolute: float = 1e-12) -> bool:
+    """Tell whether a bound is not below the truth and hardly above it."""
+    exact = mpmath.mpf(bound)
+    return exact >= truth - mpmath.mpf("1e-40") and exact <= truth * (1 + mpmath.mpf(relative)) + absolute

@@ -1,0 +1,103 @@
+"""Losses of the comparators against plain enumeration and closed forms."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+
+from dovetail.noise import DiscreteGaussian, Geometric, Staircase, TruncatedGeometric, TruncatedLaplace
+from dovetail.privacy import privacy_loss
+
+
+def enumerated(noise: DiscreteGaussian, shift: int) -> tuple[np.ndarray, np.ndarray]:
+    """P and L at every outcome that matters."""
+    k = np.arange(-int(40 * noise.sigma) - 5, int(40 * noise.sigma) + 6)
+    weights = np.exp(-(k**2) / (2 * float(noise.sigma) ** 2))
+    loss = shift * (shift - 2 * k) / (2 * float(noise.sigma) ** 2)
+    return weights / weights.sum(), loss
+
+
+@pytest.mark.parametrize("shift", [1, 2, 5])
+@pytest.mark.parametrize("sigma", ["1.5", "3.3", "20"])
+def test_the_gaussian_equals_plain_sums(sigma: str, shift: int) -> None:
+    noise = DiscreteGaussian(sigma)
+    p, values = enumerated(noise, shift)
+    loss = privacy_loss(noise, sensitivity=shift)
+    assert loss.epsilon == inf
+    assert loss.zeta == pytest.approx(log((p * np.exp(np.abs(values))).sum()), rel=1e-12)
+    assert loss.mean == pytest.approx((p * values).sum(), rel=1e-12)
+    for order in (2, 5):
+        exact = log((p * np.exp((order - 1) * values)).sum()) / (order - 1)
+        assert exact * (1 - 1e-12) <= loss.renyi(order) <= exact * (1 + 1e-12)
+    for epsilon in (0.0, 0.3, 2.0):
+        delta = (p * np.maximum(-np.expm1(epsilon - values), 0)).sum()
+        assert loss.delta(epsilon) == pytest.approx(delta, rel=1e-10)
+
+
+def test_a_fractional_order_is_bounded_from_above() -> None:
+    noise = DiscreteGaussian("0.5")
+    p, values = enumerated(noise, 1)
+    exact = log((p * np.exp(0.5 * values)).sum()) / 0.5
+    assert exact < privacy_loss(noise).renyi("1.5") < exact * 1.05
+
+
+def test_many_uses_of_a_gaussian_are_one_use_of_a_narrower_one() -> None:
+    """Sums of Gaussian losses are Gaussian; on wide bells the integers hardly matter."""
+    many = privacy_loss(DiscreteGaussian(100)).compose(25)
+    one = privacy_loss(DiscreteGaussian(20))
+    for epsilon in (0.05, 0.1, 0.2):
+        assert many.delta(epsilon) == pytest.approx(one.delta(epsilon), rel=2e-3)
+    assert many.zeta == pytest.approx(25 * privacy_loss(DiscreteGaussian(100)).zeta, rel=1e-12)
+    assert many.renyi(8) == pytest.approx(8 * 25 / (2 * 100**2), rel=1e-12)
+
+
+def test_the_buckets_of_a_wide_gaussian_dominate_it_closely() -> None:
+    wide, narrow = DiscreteGaussian(10**6), DiscreteGaussian(10**4)
+    for epsilon in (0.0, 0.5, 1.5):
+        # The same bell, a hundred times finer.
+        coarse = privacy_loss(narrow, sensitivity=10**4).delta(epsilon)
+        fine = privacy_loss(wide, sensitivity=10**6).delta(epsilon)
+        assert fine == pytest.approx(coarse, rel=3e-4)
+    assert privacy_loss(wide, sensitivity=10**6).compose(3).epsilon_at("1e-6") == pytest.approx(
+        privacy_loss(narrow, sensitivity=10**4).compose(3).epsilon_at("1e-6"), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("d", [1, 3, 10])
+def test_the_staircase_loses_exactly_epsilon_in_the_worst_case(d: int) -> None:
+    noise = Staircase("0.7").stretched(d)
+    k = np.arange(-80 * d, 80 * d)
+    p, q = np.asarray(noise.pmf(k)), np.asarray(noise.pmf(k - d))
+    loss = privacy_loss(noise, sensitivity=d)
+    assert loss.worst == noise.epsilon
+    assert loss.zeta == pytest.approx(log(np.maximum(p * p / q, q).sum()), rel=1e-9)
+    for epsilon in (0.0, 0.2, 0.6):
+        assert loss.delta(epsilon) == pytest.approx(np.maximum(p - exp(epsilon) * q, 0).sum(), rel=1e-9)
+
+
+def test_the_staircase_at_other_shifts_equals_enumeration() -> None:
+    noise = Staircase(1, "0.4").stretched(5)
+    for shift in (1, 2, 4, 7, 13):
+        k = np.arange(-400, 400)
+        p, q = np.asarray(noise.pmf(k)), np.asarray(noise.pmf(k - shift))
+        loss = privacy_loss(noise, sensitivity=shift)
+        assert loss.delta("0.5") == pytest.approx(np.maximum(p - exp(0.5) * q, 0).sum(), rel=1e-9)
+        assert loss.zeta == pytest.approx(log(np.maximum(p * p / q, q).sum()), rel=1e-9)
+
+
+def test_for_counts_the_staircase_costs_what_the_geometric_costs() -> None:
+    staircase, geometric = privacy_loss(Staircase(1)), privacy_loss(Geometric(1))
+    assert staircase.epsilon == geometric.epsilon
+    assert staircase.compose(10).epsilon_at("1e-6") == pytest.approx(geometric.compose(10).epsilon_at("1e-6"))
+
+
+def test_truncated_noise_has_an_infinite_worst_case_and_a_finite_delta() -> None:
+    loss = privacy_loss(TruncatedGeometric("0.3", 10))
+    assert loss.epsilon == loss.zeta == loss.renyi(2) == inf
+    assert loss.delta("0.3") == pytest.approx(0.0077, abs=5e-5)
+    assert loss.delta("0.3") == pytest.approx(TruncatedGeometric("0.3", 10).pmf(10), rel=1e-9)
+    real = privacy_loss(TruncatedLaplace(1, 3))
+    assert real.epsilon == inf
+    assert real.delta(1) == pytest.approx(TruncatedLaplace(1, 3).sf(2), rel=1e-6)
