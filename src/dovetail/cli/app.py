@@ -1,0 +1,79 @@
+"""The commands and their frame: what all of them share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .commands import ledger, noise, schema, version
+from .failures import report
+from .options import listing
+from .screen import prepare
+
+_HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
+error you can live with."""
+
+_EPILOG = "\n\n".join(
+    [
+        listing(
+            "Start here:",
+            "dovetail demo",
+            "dovetail release adult --by education --within 5 --budget epsilon=1",
+        ),
+        listing(
+            "Exit codes:",
+            "0  done",
+            "2  wrong usage, or a question that cannot be answered privately",
+            "3  the budget does not cover it; nothing was spent",
+            "4  the data cannot be read, or a file cannot be written",
+            "5  the ledger refuses",
+        ),
+    ]
+)
+
+
+class Frame(TyperGroup):
+    """The group of all commands; every error passes through here, once."""
+
+    debug = False
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run a command and leave with its exit code."""
+        prepare()
+        try:
+            code = super().main(*arguments, **options | {"standalone_mode": False})
+        except Exception as error:  # noqa: BLE001 - the last stop before the user
+            code = report(error, self.debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    name="dovetail",
+    cls=Frame,
+    help=_HELP,
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def frame(
+    context: typer.Context,
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="DOVETAIL_DEBUG", help="Show where an error came from.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+    command = context.find_root().command
+    if isinstance(command, Frame):
+        command.debug = debug
+
+
+for module in (noise, schema, ledger, version):
+    module.add_to(app)

@@ -1,0 +1,150 @@
+"""`dovetail ledger`: create, read, check, export and change the record of what was spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from dovetail.check import integer
+from dovetail.cli.budgets import read_budget
+from dovetail.cli.options import Csv, Json, examples
+from dovetail.cli.places import lasting_name, ledger_place
+from dovetail.cli.screen import printable, stdout, table
+from dovetail.cli.words import entry_in_words
+from dovetail.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from dovetail.ledger import Ledger, Statement
+
+Place: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEDGER", help="A ledger file, a database URL, or the data whose ledger is meant."
+    ),
+]
+Limit: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--budget",
+        metavar="LIMIT",
+        help="epsilon=1, or epsilon=1,delta=1e-6, or zeta=0.5,max-epsilon=2.",
+    ),
+]
+Dataset: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The data set; not needed where there is only one.")
+]
+Witness: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="A file on another disk that remembers the ledger's head, or a head NUMBER:HASH."
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Keep the record of what was spent.", no_args_is_help=True)
+    group.command(
+        epilog=examples(
+            "dovetail ledger create people.csv --budget epsilon=1",
+            "dovetail ledger create clinic.ledger --dataset visits --budget epsilon=1,delta=1e-6",
+        )
+    )(create)
+    group.command(
+        epilog=examples("dovetail ledger show adult", "dovetail ledger show clinic.ledger --last 10")
+    )(show)
+    group.command(epilog=examples("dovetail ledger verify clinic.ledger"))(verify)
+    group.command(epilog=examples("dovetail ledger export clinic.ledger --csv > record.csv"))(export)
+    group.command("raise", epilog=examples("dovetail ledger raise clinic.ledger --budget epsilon=2"))(raise_)
+    app.add_typer(group, name="ledger")
+
+
+def create(place: Place, budget: Limit, dataset: Dataset = None, witness: Witness = None) -> None:
+    """Create the budget of a data set, and its ledger if there is none."""
+    from dovetail.ledger import Ledger
+
+    limit, known = read_budget(budget), lasting_name(place)
+    name = dataset or (known[0] if known else None)
+    if name is None:
+        raise InvalidParameter(
+            "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
+        )
+    with Ledger.open(ledger_place(place), create=True, witness=witness) as book:
+        account = book.account(name, budget=limit, source=known[1] if known else None)
+        screen = stdout()
+        screen.print(printable(f"The budget of {name} is {account.budget}."))
+        screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)
+
+
+def show(
+    place: Place,
+    dataset: Dataset = None,
+    last: Annotated[str, typer.Option(metavar="NUMBER", help="How many of the newest entries.")] = "20",
+    witness: Witness = None,
+) -> None:
+    """Show who asked what, what it cost and what remains."""
+    count = integer("last", last, low=1, fix="Give how many entries to show.")
+    with _opened(place, witness) as book:
+        _print(book.show(dataset, last=count), book.place)
+
+
+def verify(place: Place, witness: Witness = None) -> None:
+    """Check every event and rebuild all sums."""
+    with _opened(place, witness) as book:
+        head = book.verify()
+        stdout().print(f"The ledger is whole: {head.sequence} events, head {head}", soft_wrap=True)
+
+
+def export(place: Place, as_json: Json = False, as_csv: Csv = False) -> None:
+    """Print the whole record as JSON or CSV, without secret keys."""
+    if as_json == as_csv:
+        raise InvalidParameter("format", None, "one of --json and --csv", "Give one of them.")
+    with _opened(place, None) as book:
+        typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
+
+
+def raise_(place: Place, budget: Limit, dataset: Dataset = None) -> None:
+    """Set another budget, never below what is spent.
+
+    Raising it after answers were seen makes the guarantee ex post; the record says so.
+    """
+    limit = read_budget(budget)
+    with _opened(place, None) as book:
+        name = dataset or _only_dataset(book)
+        book.set_budget(name, limit)
+        stdout().print(printable(f"The budget of {name} is now {limit}."))
+
+
+def _opened(place: str, witness: str | None) -> Ledger:
+    from dovetail.ledger import Ledger
+
+    return Ledger.open(ledger_place(place), witness=witness)
+
+
+def _only_dataset(book: Ledger) -> str:
+    names = [standing.name for standing in book.show(last=1).standings]
+    if len(names) != 1:
+        listed = ", ".join(names) or "none yet"
+        raise InvalidParameter("dataset", None, f"one of the ledger's data sets ({listed})", "Add --dataset.")
+    return names[0]
+
+
+def _print(statement: Statement, place: str) -> None:
+    screen = stdout()
+    screen.print(printable(place), soft_wrap=True, style="bold")
+    for one in statement.standings:
+        screen.print(printable(f"{one.name}: {one.budget}"))
+        screen.print(f"  spent    {one.spent}")
+        screen.print(f"  remains  {one.remaining}")
+    shown = table("no.", "when (UTC)", "who", "what", "state", "charge")
+    for entry in statement.entries:
+        shown.add_row(
+            str(entry.sequence),
+            entry.at[:16].replace("T", " "),
+            printable(entry.analyst),
+            printable(entry_in_words(entry.what)),
+            entry.state,
+            "" if entry.charge is None else str(entry.charge).replace(", ", "\n"),
+        )
+    screen.print(shown)

@@ -1,0 +1,121 @@
+"""`dovetail noise`: describe one noise, or several side by side."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.check import integer, positive
+from dovetail.cli.noises import EXAMPLES, FORMS, read_noise
+from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
+from dovetail.cli.screen import number, printable, stdout, table
+
+if TYPE_CHECKING:
+    from dovetail.noise import Noise
+
+_FORMS = listing(
+    "How a noise is written (rates and epsilon are per unit of noise):",
+    *(f"{name}:{form.written}" for name, form in FORMS.items()),
+)
+_EPILOG = examples(
+    "dovetail noise geometric:0.5",
+    "dovetail noise mixture:0.2,1,5 geometric:0.328 --within 5",
+    "dovetail noise piecewise:0.05,0.1,0.14@9,22 gaussian:13.4 --queries 10 --delta 1e-6",
+)
+
+Figures = dict[str, float | None]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=f"{_EPILOG}\n\n{_FORMS}")(noise)
+
+
+def noise(
+    noises: Annotated[list[str], typer.Argument(metavar="NOISE", help=f"Such as {EXAMPLES}.")],
+    within: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Show how often the error stays within this.")
+    ] = "5",
+    sensitivity: Sensitivity = "1",
+    queries: Queries = "1",
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Show the epsilon that is exceeded this rarely.")
+    ] = "1e-6",
+    as_json: Json = False,
+) -> None:
+    """Describe noises: their size, and their privacy in every sense.
+
+    Several are shown side by side. Only noise on the integers is ever released; the others are for study.
+    """
+    reach = positive("within", within, "Give an error, for example 5.")
+    step = integer("sensitivity", sensitivity, low=1, fix="Give how far one row can move the answer.")
+    uses = integer("queries", queries, low=1, fix="Give the number of planned answers.")
+    named = {text: figures(read_noise(text), reach, step, uses, delta) for text in noises}
+    if as_json:
+        typer.echo(json.dumps(named, indent=1))
+        return
+    labels = _labels(float(reach), step, uses, delta)
+    shown = table("", *map(printable, named), numbers=len(named))
+    for key, label in labels.items():
+        shown.add_row(label, *(_cell(each[key]) for each in named.values()), end_section=key == "entropy")
+    screen = stdout()
+    screen.print(shown)
+    screen.print(
+        "Zeta is an average over what the noise can do, never a worst case: two noises of equal zeta need "
+        "not be equally private in the worst case."
+    )
+
+
+def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: str) -> Figures:
+    """Return what the command shows of one noise."""
+    from dovetail.privacy import privacy_loss
+
+    loss = privacy_loss(noise, sensitivity=sensitivity)
+    together = loss.compose(queries)
+    return {
+        "mean_abs": noise.mean_abs(),
+        "std": noise.std(),
+        "within": float(noise.within(float(within))),
+        "half": noise.quantile_abs("0.5"),
+        "most": noise.quantile_abs("0.95"),
+        "nearly_all": noise.quantile_abs("0.99"),
+        "entropy": noise.entropy(),
+        "epsilon": _finite(loss.epsilon),
+        "zeta": _finite(loss.zeta),
+        "renyi_2": _finite(loss.renyi(2)),
+        "epsilon_all": _finite(together.epsilon),
+        "zeta_all": _finite(together.zeta),
+        "epsilon_at_delta": _finite(together.epsilon_at(delta)),
+    }
+
+
+def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[str, str]:
+    uses = "one answer" if queries == 1 else f"{queries:,} answers"
+    labels = {
+        "mean_abs": "mean error",
+        "std": "standard deviation",
+        "within": f"chance to be within ±{within:g}",
+        "half": "half of the errors are within",
+        "most": "95 % are within",
+        "nearly_all": "99 % are within",
+        "entropy": "entropy (nats)",
+        "epsilon": "worst case: epsilon",
+        "zeta": "average: zeta",
+        "renyi_2": "Rényi divergence, order 2",
+    }
+    if queries > 1:
+        labels |= {"epsilon_all": f"{uses}, worst case: epsilon", "zeta_all": f"{uses}, average: zeta"}
+    if sensitivity > 1:
+        labels["epsilon"] += f" (sensitivity {sensitivity})"
+    return labels | {"epsilon_at_delta": f"{uses}: epsilon, delta = {delta}"}
+
+
+def _cell(value: float | None) -> str:
+    return "infinite" if value is None else number(value)
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: null means without bound."""
+    return None if value == float("inf") else value

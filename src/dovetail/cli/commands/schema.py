@@ -1,0 +1,136 @@
+"""`dovetail schema`: draft what is public about a table, and check it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from dovetail.cli.options import examples
+from dovetail.cli.places import beside, read_source, writable
+from dovetail.cli.screen import printable, stdout, table
+from dovetail.errors import DataError
+
+if TYPE_CHECKING:
+    from dovetail.release import Column, Schema
+
+File: TypeAlias = Annotated[str, typer.Argument(metavar="SCHEMA", help="The TOML file of the schema.")]
+_SHOWN = 5
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="Say what is public about a table.",
+        no_args_is_help=True,
+    )
+    group.command(epilog=examples("dovetail schema draft people.csv"))(draft)
+    group.command(epilog=examples("dovetail schema check people.toml --data people.csv"))(check)
+    group.command(epilog=examples("dovetail schema confirm people.toml region sex"))(confirm)
+    app.add_typer(group, name="schema")
+
+
+def draft(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at.")],
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write it; beside the data if left out.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Propose a schema from the rows, for the curator to review.
+
+    What it finds is private until then: every drafted column is refused in queries until it is confirmed.
+    """
+    from dovetail.release import Schema
+
+    target = writable(out or str(beside(data)), force=force)
+    made = Schema.draft(read_source(data), table=table)
+    made.write(target)
+    screen = stdout()
+    screen.print(_listed(made))
+    screen.print(
+        printable(
+            f"Written to {target}. It was read off the rows, so it is private until you have reviewed it:\n"
+            f"  1. Open {target}. Keep values and bounds that anyone could know without these rows (a code "
+            "book, a map, the law); add those that happen not to occur; delete the rest.\n"
+            f"  2. Confirm each column that you have checked: dovetail schema confirm {target} "
+            f"{made.columns[0].name if made.columns else 'COLUMN'} ..."
+        )
+    )
+
+
+def check(
+    file: File,
+    data: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Also compare the names with this table's columns.")
+    ] = None,
+) -> None:
+    """Check a schema, and list what still waits for review."""
+    schema = _read(file)
+    if data is not None:
+        from dovetail.release.engines import connect
+
+        engine = connect(read_source(data))
+        try:
+            schema.table(engine.columns())
+        finally:
+            engine.close()
+    screen = stdout()
+    screen.print(_listed(schema))
+    waiting = [column.name for column in schema if not column.reviewed]
+    if waiting:
+        screen.print(
+            printable(
+                f"{len(waiting)} of {len(schema.columns)} columns are refused in queries until you confirm "
+                f"them:\n  dovetail schema confirm {file} {' '.join(waiting[:_SHOWN])}"
+                + (" ..." if len(waiting) > _SHOWN else "")
+            )
+        )
+    else:
+        screen.print("Every column is reviewed.")
+
+
+def confirm(
+    file: File,
+    columns: Annotated[list[str], typer.Argument(metavar="COLUMN", help="What you have reviewed.")],
+) -> None:
+    """Confirm that what the schema says of these columns is public."""
+    schema = _read(file).confirm(*columns)
+    schema.write(file)
+    waiting = sum(not column.reviewed for column in schema)
+    left = f"{waiting} still wait" if waiting else "every column is reviewed now"
+    stdout().print(printable(f"Confirmed {', '.join(columns)}; {left}."))
+
+
+def _read(file: str) -> Schema:
+    from dovetail.release import Schema
+
+    if not Path(file).is_file():
+        raise DataError(f"There is no schema {file}. Draft one: dovetail schema draft DATA")
+    return Schema.read(file)
+
+
+def _listed(schema: Schema) -> object:
+    shown = table("column", "type", "declared", "reviewed")
+    for column in schema:
+        shown.add_row(
+            printable(column.name),
+            column.type,
+            printable(_declared(column)),
+            "yes" if column.reviewed else "no",
+        )
+    return shown
+
+
+def _declared(column: Column) -> str:
+    if column.values is not None:
+        first = ", ".join("(missing)" if value is None else str(value) for value in column.values[:_SHOWN])
+        more = len(column.values) - _SHOWN
+        return f"{len(column.values)} values: {first}" + (f" and {more} more" if more > 0 else "")
+    bounds = f"from {column.low} to {column.high}" if column.low is not None else ""
+    step = f"in steps of {column.step}" if column.step is not None else ""
+    return (
+        " ".join(part for part in (bounds, step) if part) or "no values: bins or keys are given in each query"
+    )

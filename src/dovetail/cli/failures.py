@@ -1,0 +1,111 @@
+"""Turn an error into one readable line, a hint and an exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+
+from dovetail.errors import (
+    BudgetExceeded,
+    DataError,
+    DovetailError,
+    InvalidParameter,
+    LedgerError,
+)
+
+from .screen import printable, stderr
+
+UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
+
+_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (BudgetExceeded, BUDGET),
+    (DataError, DATA),
+    (LedgerError, LEDGER),
+    (DovetailError, USAGE),
+    (OSError, DATA),
+)
+# A sentence ends at a full stop before a capital letter; "1.5" and "e.g. this" do not end one.
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z(])")
+
+
+def report(error: Exception, debug: bool) -> int:
+    """Print an error to stderr and return the exit code.
+
+    >>> report(BrokenPipeError(), debug=False)
+    1
+    """
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has left; the interpreter must not complain when it flushes.
+        _silence_stdout()
+        return UNEXPECTED
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # A group without a command: its message is the help.
+        stderr().print(error.format_message(), soft_wrap=True)  # type: ignore[attr-defined]
+        return USAGE
+    if debug:
+        traceback.print_exception(error)
+    line, hint = worded(error)
+    screen = stderr()
+    screen.print("Error: ", style="bold red", end="")
+    screen.print(printable(line), soft_wrap=not screen.is_terminal)
+    if hint:
+        screen.print("Hint:  ", style="bold", end="")
+        screen.print(printable(hint), soft_wrap=not screen.is_terminal)
+    return exit_code(error)
+
+
+def exit_code(error: Exception) -> int:
+    """Return the exit code of an error.
+
+    >>> exit_code(DataError("no such file")), exit_code(ZeroDivisionError())
+    (4, 1)
+    """
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return USAGE if hasattr(error, "format_message") else UNEXPECTED
+
+
+def worded(error: Exception) -> tuple[str, str]:
+    """Return what went wrong in one line, and what to do next.
+
+    >>> worded(BudgetExceeded("this costs epsilon 2. Nothing was spent. Ask for less."))
+    ('This costs epsilon 2.', 'Nothing was spent. Ask for less.')
+    """
+    if isinstance(error, InvalidParameter):
+        fix = error.fix
+        return str(error).removesuffix(fix).rstrip(), fix
+    if isinstance(error, DovetailError):
+        first, *rest = _SENTENCE.split(str(error), maxsplit=1)
+        return first[:1].upper() + first[1:], " ".join(rest)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"{place}{error.strerror or type(error).__name__}.", ""
+    if hasattr(error, "format_message"):
+        return error.format_message(), _usage_hint(error)
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        extra = _EXTRAS[error.name]
+        return f"This needs {error.name}, which is not installed.", f"pip install 'dovetail[{extra}]'"
+    # The text of an error that nobody foresaw could hold a private value.
+    return (
+        f"This should not have happened ({type(error).__name__}); it is a fault of Dovetail.",
+        "Run `dovetail --debug ...` to see where; look through the output before you share it.",
+    )
+
+
+_EXTRAS = {"matplotlib": "plot", "psycopg": "postgres", "pandas": "pandas", "pyspark": "spark"}
+
+
+def _usage_hint(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f"See `{context.command_path} --help`."
+
+
+def _silence_stdout() -> None:
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        # There is no real stdout, as under a test runner: nothing will be flushed.
+        return

@@ -1,0 +1,92 @@
+"""Where text goes: the two streams, colours on a terminal only, nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def prepare() -> None:
+    """Set up the process: warnings as notes, and letters that a stream cannot show as question marks."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    warnings.showwarning = _note
+
+
+def _note(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    # Other warnings speak to programmers, not to whoever runs a command.
+    if issubclass(category, UserWarning):
+        note(str(message))
+
+
+def note(text: str) -> None:
+    """Say something beside the result, on stderr."""
+    screen = stderr()
+    screen.print("Note:  ", style="bold yellow", end="")
+    screen.print(printable(text), soft_wrap=not screen.is_terminal)
+
+
+def stdout() -> Console:
+    """Return the console for results."""
+    return _console()
+
+
+def stderr() -> Console:
+    """Return the console for errors and notes."""
+    return _console(stderr=True)
+
+
+def _console(**options: Any) -> Console:
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, **options)
+
+
+def table(*headers: str, numbers: int = 0) -> Table:
+    """Return an empty table; its last `numbers` columns are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place, header in enumerate(headers):
+        right = place >= len(headers) - numbers
+        made.add_column(header, justify="right" if right else "left", overflow="fold")
+    return made
+
+
+def printable(text: str) -> str:
+    """Return the text without anything that a terminal would obey or that breaks a line's order.
+
+    >>> printable("red: \\x1b[31m")
+    'red: \\\\x1b[31m'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a figure for reading.
+
+    >>> number(0.32812), number(12345.6), number(float("inf"))
+    ('0.3281', '12,346', 'infinite')
+    """
+    if value == float("inf"):
+        return "infinite"
+    if value and abs(value) < 1e-4:
+        return f"{value:.2e}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"

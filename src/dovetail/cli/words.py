@@ -1,0 +1,70 @@
+"""Say in words what a ledger keeps as JSON: questions, their conditions, plans."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_LONGEST = 2000
+
+
+def question_in_words(question: dict[str, Any]) -> str:
+    """Return a checked question as a short phrase.
+
+    >>> axis = {"column": ["sex", "text"]}
+    >>> question_in_words({"measure": {"count": "rows"}, "axes": [axis], "where": None})
+    'count by sex'
+    """
+    parts = [_measure(question["measure"], question["axes"])]
+    if question["axes"] and "linear" not in question["measure"]:
+        parts.append("by " + ", ".join(axis["column"][0] for axis in question["axes"]))
+    if question["where"]:
+        parts.append("where " + condition_in_words(question["where"]))
+    return " ".join(parts)
+
+
+def _measure(measure: dict[str, Any], axes: list[Any]) -> str:
+    if "linear" in measure:
+        return f"weighted sum over {axes[0]['column'][0]}"
+    for name in ("sum", "mean"):
+        if name in measure:
+            return f"{name} of {measure[name]['column'][0]}"
+    return "count"
+
+
+def condition_in_words(condition: dict[str, Any]) -> str:
+    """Return a condition much as it was written.
+
+    >>> condition_in_words({"compare": ">=", "column": ["age", "integer"], "value": 40})
+    'age >= 40'
+    """
+    for join, word in (("all", " and "), ("any", " or ")):
+        if join in condition:
+            inner = [condition_in_words(part) for part in condition[join]]
+            return word.join(f"({part})" if " or " in part else part for part in inner)
+    name, operator = condition["column"][0], condition["compare"]
+    if "value" not in condition:
+        return f"{name} {operator}"
+    value = condition["value"]
+    listed = "(" + ", ".join(map(_constant, value)) + ")" if isinstance(value, list) else _constant(value)
+    return f"{name} {operator} {listed}"
+
+
+def entry_in_words(what: str) -> str:
+    """Return what a ledger's entry is about; a text that is not a request stays as it is.
+
+    >>> entry_in_words("created with epsilon at most 1 in the worst case")
+    'created with epsilon at most 1 in the worst case'
+    """
+    try:
+        body = json.loads(what.removeprefix("plan ")[:1_000_000])
+        if "asked" in body:
+            return "; ".join(question_in_words(each["question"]) for each in body["asked"])[:_LONGEST]
+        return "plan of answers with one noise" if what.startswith("plan ") else what[:_LONGEST]
+    except (ValueError, KeyError, TypeError, IndexError):
+        # Bodies of other versions, or of other writers, are shown as they are.
+        return what[:_LONGEST]
+
+
+def _constant(value: Any) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
