@@ -14,11 +14,13 @@ from dovetail.cli.app import app
 from dovetail.cli.failures import exit_code, report, worded
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, LedgerBusy, MissingPrice
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dovetail.__file__).parents[1])}
 
-def python(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dovetail", *words], capture_output=True, text=True, timeout=60, **options
-    )
+
+def python(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dovetail", *words]
+    environment = ENVIRONMENT | more
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd, env=environment)
 
 
 def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
@@ -37,18 +39,20 @@ def test_an_error_is_one_line_and_a_hint_on_stderr(tmp_path: Path) -> None:
 
 def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
     assert "Traceback" in python("--debug", "noise", "geometric:nan", cwd=tmp_path).stderr
-    spoken = python("noise", "geometric:nan", cwd=tmp_path, env={**os.environ, "DOVETAIL_DEBUG": "1"})
+    spoken = python("noise", "geometric:nan", cwd=tmp_path, DOVETAIL_DEBUG="1")
     assert "Traceback" in spoken.stderr
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m dovetail noise geometric:1 | true"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT
+    )
     assert done.stderr == ""
 
 
 def test_a_stream_without_unicode_gets_question_marks_not_a_crash(tmp_path: Path) -> None:
-    done = python("noise", "geometric:1", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = python("noise", "geometric:1", cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert done.stdout.isascii()
 
@@ -59,7 +63,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
         "heavy = {'numpy', 'scipy', 'flint', 'duckdb', 'sqlalchemy', 'pyarrow', 'sqlglot', 'matplotlib', "
         "'cryptography'}; print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.stdout.strip() == "[]", done.stderr
 
 
