@@ -54,7 +54,56 @@ _HOME = {
 }
 _PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
 
-__all__ = [*_HOME, *_PACKAGES, "__version__"]
+# Written out, because type checkers only read a plain list.
+__all__ = [
+    "Answer",
+    "Budget",
+    "BudgetExceeded",
+    "BudgetMismatch",
+    "Charge",
+    "Column",
+    "Count",
+    "DataError",
+    "DiscreteGaussian",
+    "DovetailError",
+    "Geometric",
+    "GeometricMixture",
+    "GoalUnreachable",
+    "Histogram",
+    "InvalidParameter",
+    "InvalidQuery",
+    "Laplace",
+    "LaplaceMixture",
+    "LedgerBusy",
+    "LedgerCorrupt",
+    "LedgerError",
+    "Linear",
+    "Mean",
+    "MissingKeys",
+    "MissingPrice",
+    "PiecewiseGeometric",
+    "PiecewiseLaplace",
+    "Plan",
+    "PrivacyLoss",
+    "RequestConflict",
+    "Schema",
+    "Session",
+    "Source",
+    "Staircase",
+    "Sum",
+    "TruncatedGeometric",
+    "TruncatedLaplace",
+    "UnsupportedSQL",
+    "__version__",
+    "audit",
+    "datasets",
+    "errors",
+    "ledger",
+    "noise",
+    "privacy",
+    "privacy_loss",
+    "sampling",
+]
 
 if TYPE_CHECKING:
     from . import audit, datasets, errors, ledger, noise, privacy, sampling
