@@ -16,7 +16,7 @@ Real: TypeAlias = int | float | str | Decimal | Fraction
 # Numbers are kept exactly, so a short text such as "1e99999999" could fill the memory.
 MOST_DIGITS = 400
 LARGEST_EXPONENT = 400
-_BIT_CAP = 1400
+_LARGEST = 10**MOST_DIGITS
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
 _RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
@@ -32,7 +32,7 @@ def rational(name: str, value: object, fix: str = "") -> Fraction:
     Fraction(1, 3)
     """
     number = _parsed(value)
-    if number is None:
+    if number is None or not max(abs(number.numerator), number.denominator) <= _LARGEST:
         raise InvalidParameter(name, value, _READABLE, fix)
     return number
 
@@ -40,28 +40,25 @@ def rational(name: str, value: object, fix: str = "") -> Fraction:
 def _parsed(value: object) -> Fraction | None:
     if isinstance(value, bool):
         return None
-    if isinstance(value, Fraction):
-        return (
-            value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _BIT_CAP else None
-        )
-    if isinstance(value, int):
-        return Fraction(value) if value.bit_length() <= _BIT_CAP else None
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
     if isinstance(value, Decimal):
         return _from_text(str(value)) if value.is_finite() else None
     if isinstance(value, str):
         return _from_text(value.strip(" "))
     # NumPy's scalars print as decimals too: float32(0.1) means 0.1.
-    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    dtype = getattr(value, "dtype", None) if getattr(value, "ndim", None) == 0 else None
+    kind = getattr(dtype, "kind", None)
     if isinstance(value, float) or kind == "f":
         return _from_text(str(value)) if isfinite(value) else None  # type: ignore[arg-type]
-    if kind in ("i", "u") and getattr(value, "ndim", 1) == 0:
+    if kind in ("i", "u"):
         return Fraction(int(value))  # type: ignore[call-overload]
     return None
 
 
 def _from_text(text: str) -> Fraction | None:
     """Read a plain ASCII number; the caps are looked at before anything is built."""
-    if len(text) > MOST_DIGITS + 10:
+    if len(text) > 2 * MOST_DIGITS + 10:
         return None
     if _RATIO.fullmatch(text):
         above, below = text.split("/")
@@ -83,7 +80,7 @@ def positive(name: str, value: object, fix: str = "") -> Fraction:
 def within(name: str, value: object, low: Real, high: Real, fix: str = "") -> Fraction:
     """Return `value` exactly if it lies in [low, high]."""
     number = rational(name, value, fix)
-    if not Fraction(low) <= number <= Fraction(high):
+    if not rational("low", low) <= number <= rational("high", high):
         raise InvalidParameter(name, value, f"a number from {low} to {high}", fix)
     return number
 
@@ -103,6 +100,8 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
         allowed = f"a whole number from {low} to {high}"
     elif low is not None:
         allowed = f"a whole number of at least {low}"
+    elif high is not None:
+        allowed = f"a whole number of at most {high}"
     else:
         allowed = "a whole number"
     too_low = low is not None and number < low

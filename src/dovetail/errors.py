@@ -33,7 +33,10 @@ def shown(value: object) -> str:
     """Return `repr(value)`, cut where a hostile value would fill the screen."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
         return f"an integer of about {value.bit_length() * 30103 // 100000} digits"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out integers of thousands of digits
+        return f"a {type(value).__name__} too long to show"
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from math import inf, isinf, nextafter
+from math import inf, nextafter
 from threading import RLock
 
 from flint import arb, ctx, fmpq
@@ -14,6 +14,8 @@ from flint import arb, ctx, fmpq
 _FIRST_BITS = 128
 _LAST_BITS = 1 << 16
 _FLOAT_BITS = 64
+# Whatever is smaller than 2 to this power is 0 as a float.
+_UNDERFLOW = -1100
 
 _guard = RLock()
 
@@ -52,16 +54,18 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def refined(formula: Callable[[], arb], bits: int = _FLOAT_BITS) -> arb:
+def refined(formula: Callable[[], arb], bits: int = _FLOAT_BITS, negligible: int | None = None) -> arb:
     """Evaluate `formula` at growing precision until its ball has `bits` relative bits.
 
-    The result is exact enough for its caller, whatever cancels inside the formula.
+    The result is exact enough for its caller, whatever cancels inside the formula. A ball that lies within
+    2 to the power `negligible` of 0 is exact enough, too.
     """
     working = max(_FIRST_BITS, bits + 32)
     while True:
         with precision(working):
             value = formula()
-        if value.rel_accuracy_bits() >= bits or (not value.is_finite() and not value.is_nan()):
+            small = negligible is not None and bool(abs(value) < arb(2) ** negligible)
+        if small or value.rel_accuracy_bits() >= bits or (not value.is_finite() and not value.is_nan()):
             return value
         if working >= max(_LAST_BITS, 4 * bits):
             raise ArithmeticError("a formula did not converge; please report the parameters that led here")
@@ -74,7 +78,8 @@ def nearest(formula: Callable[[], arb]) -> float:
     >>> nearest(lambda: ball(1).exp())
     2.718281828459045
     """
-    return float(refined(formula).mid())
+    value = refined(formula, negligible=_UNDERFLOW)
+    return float(value.mid()) if value.rel_accuracy_bits() >= _FLOAT_BITS or not value.is_finite() else 0.0
 
 
 def upper(formula: Callable[[], arb]) -> float:
@@ -83,7 +88,7 @@ def upper(formula: Callable[[], arb]) -> float:
     >>> upper(lambda: ball(Fraction(1, 10)))
     0.1
     """
-    return above(refined(formula))
+    return above(refined(formula, negligible=_UNDERFLOW))
 
 
 def lower(formula: Callable[[], arb]) -> float:
@@ -92,7 +97,7 @@ def lower(formula: Callable[[], arb]) -> float:
     >>> lower(lambda: ball(Fraction(1, 10)))
     0.09999999999999999
     """
-    return -above(-refined(formula))
+    return 0.0 - above(refined(lambda: -formula(), negligible=_UNDERFLOW))
 
 
 def above(value: arb) -> float:
@@ -102,6 +107,6 @@ def above(value: arb) -> float:
     with precision(_FIRST_BITS):
         edge = value.upper()
         number = float(edge)
-        while not isinf(number) and not arb(number) >= edge:
+        while number < inf and edge.is_finite() and not arb(number) >= edge:
             number = nextafter(number, inf)
     return number

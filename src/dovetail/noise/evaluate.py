@@ -9,12 +9,15 @@ Where no constant is large and little cancels, the same tail is  exp(lift - rate
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from math import inf
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay, ball, nearest
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -22,29 +25,48 @@ Floats: TypeAlias = NDArray[np.float64]
 # A block and its few working arrays stay in the processor's cache, and below the size at which the
 # allocator would fetch fresh pages from the system for each of them.
 _BLOCK = 1 << 12
-# The quick forms lose at most this factor of the last place.
-_TAME = 256.0
+# The quick forms lose about this factor of the last place at most: 2e-13.
+_TAME = 1024.0
 _LARGEST = np.finfo(np.float64).max
 
 
-def blockwise(function: Callable[[Floats], Floats], x: ArrayLike) -> float | Floats:
+def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x") -> float | Floats:
     """Apply `function` block by block; a scalar gives a float, an array an array of its shape."""
-    values = np.asarray(x)
-    if values.dtype.kind not in "fiub":
-        values = values.astype(np.float64)
-    if values.ndim == 0:
-        return float(function(values.astype(np.float64).reshape(1))[0])
+    values = numbers(name, x)
     flat = values.reshape(-1)
     out = np.empty(flat.shape, np.float64)
-    for start in range(0, flat.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        out[block] = function(flat[block].astype(np.float64))
-    return out.reshape(values.shape)
+    with np.errstate(over="ignore"):  # far out a log-probability is -inf
+        for start in range(0, flat.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            out[block] = function(flat[block].astype(np.float64))
+    return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
 
 
-def lookup(function: Callable[[Floats], Floats], k: ArrayLike) -> float | Floats:
+def numbers(name: str, x: ArrayLike) -> NDArray[Any]:
+    """Return x as an array of floats or integers; what no float can hold is infinite."""
+    try:
+        values = np.asarray(x)
+        if values.dtype.kind == "O":
+            values = np.array([_as_float(value) for value in values.flat]).reshape(values.shape)
+    except (TypeError, ValueError):
+        values = np.asarray(None)
+    if values.dtype.kind not in "fiu":
+        raise InvalidParameter(name, x, "a real number or an array of them")
+    return values
+
+
+def _as_float(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
+        raise TypeError("not a real number")
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def lookup(function: Callable[[Floats], Floats], k: ArrayLike, name: str = "x") -> float | Floats:
     """Apply `function` like `blockwise`; many integers from a small range are looked up in a table of it."""
-    values = np.asarray(k)
+    values = numbers(name, k)
     if values.dtype.kind != "i" or values.size < 16 * _BLOCK:
         return blockwise(function, values)
     low, high = int(values.min()), int(values.max())
@@ -84,6 +106,7 @@ class DecayTable:
         self.start, self.start_rest = self._points([stretch.start for stretch in stretches])
         self.end, self.end_rest = self._points([stretch.end for stretch in stretches])
         self.log_weight = np.array([self._log_weight(decay, number) for number in numbers])
+        self.log_endless = np.array([self._log_endless(decay, number) for number in numbers])
         self.sum = np.array([self._sum(decay, number) for number in numbers])
         self.beyond = np.array([self._beyond(decay, number) for number in numbers])
         self.more = np.array([self._more(decay, number) for number in numbers])
@@ -98,13 +121,15 @@ class DecayTable:
         """Fold the constants into `lift` and `rest`, and say whether that keeps the accuracy."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self.lift = self.log_weight + self.rate * self.start
-            self.tail_lift = self.lift + np.log(self.sum)
+            self.tail_lift = self.log_endless + self.rate * self.start
             length = np.where(np.isinf(self.end), 0, self.end - self.start)
             at_end = np.exp(self.log_weight - self.rate * length)
             self.rest = np.where(np.isinf(self.end), 0, -self.more * at_end)
             lost = np.where(np.isinf(self.end), 0, self.more / self.beyond)
+            farthest = np.where(np.isinf(self.end), 0, self.rate * self.end)
+            error = (np.abs(self.tail_lift) + farthest) * (1 + np.maximum(lost, 0))
         self.tame = not self.finite and bool(np.all(np.abs(self.lift) < _TAME))
-        self.tame_tail = self.tame and bool(np.all(np.abs(self.tail_lift) < _TAME) and np.all(lost < _TAME))
+        self.tame_tail = self.tame and bool(np.all(error < _TAME))
 
     @staticmethod
     def _points(values: list[Fraction | None]) -> tuple[Floats, Floats]:
@@ -115,6 +140,14 @@ class DecayTable:
     def _log_weight(decay: Decay, number: int) -> float:
         stretch = decay.stretches[number]
         return nearest(lambda: stretch.factor().log() - ball(stretch.level) - decay.total().log())
+
+    @staticmethod
+    def _log_endless(decay: Decay, number: int) -> float:
+        """Return the log of the probability from the start on, if the decay went on for ever."""
+        stretch = decay.stretches[number]
+        return nearest(
+            lambda: (stretch.factor() / decay.unit(stretch.rate) / decay.total()).log() - ball(stretch.level)
+        )
 
     @staticmethod
     def _sum(decay: Decay, number: int) -> float:
@@ -181,7 +214,7 @@ class DecayTable:
         """Return the tail from x on, in units of the weight at x."""
         if isinstance(number, int) and not self.finite:
             return float(self.sum[0])
-        fall = self.end[number] - x
+        fall = self.end[number] - np.minimum(x, _LARGEST)
         if self.end_rest.any():
             fall += self.end_rest[number]
         fall *= -self.rate[number]
@@ -198,21 +231,16 @@ class DecayTable:
 
     def tail(self, x: Floats) -> Floats:
         """Return P(Y >= x) for x >= 0."""
-        x = np.minimum(x, _LARGEST)
+        if not self.tame_tail:
+            return np.exp(self.log_tail(x))
         number = self.find(x)
-        if self.tame_tail:
-            quick = self._line(self.tail_lift, x, number)
-            np.exp(quick, out=quick)
-            quick += self.rest[number]
-            return quick
-        density = self.log_weight[number] - self.rate[number] * self._after_start(x, number)
-        np.exp(density, out=density)
-        density *= self._scaled(x, number)
-        return density
+        quick = self._line(self.tail_lift, x, number)
+        np.exp(quick, out=quick)
+        quick += self.rest[number]
+        return quick
 
     def log_tail(self, x: Floats) -> Floats:
         """Return ln P(Y >= x) for x >= 0, far beyond where the tail itself underflows."""
-        x = np.minimum(x, _LARGEST)
         number = self.find(x)
         with np.errstate(divide="ignore"):
             scaled = np.log(self._scaled(x, number))
@@ -221,7 +249,8 @@ class DecayTable:
 
     def inner(self, x: Floats) -> Floats:
         """Return P(|Y| <= x) on the reals, P(|Y| < x) on the integers, as a sum of positive parts."""
-        x = np.minimum(x, _LARGEST if not self.finite else self.end[-1])
+        if self.finite:
+            x = np.minimum(x, self.end[-1])
         number = self.find(x)
         part = np.expm1(-self.rate[number] * self._after_start(x, number))
         part *= -2 * np.exp(self.log_weight[number]) * self.sum[number]
@@ -237,18 +266,9 @@ class DecayTable:
         number = np.zeros(tail.shape, np.intp)
         for i in range(1, len(self.rate)):
             number += tail <= self.tails[i]
-        rate = self.rate[number]
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            log_tail = np.log(tail)
-            endless = (
-                self.start[number] + (self.log_weight[number] + np.log(self.sum[number]) - log_tail) / rate
-            )
-            length = self.end[number] - self.start[number]
-            log_end = self.log_weight[number] - rate * np.where(np.isinf(length), 0, length)
-            excess = log_tail - log_end
-            near = np.log1p((np.exp(excess) - self.beyond[number]) / self.sum[number])
-            far = excess - np.log(self.sum[number])
-            far += np.log1p(np.exp(-far) * (1 - self.beyond[number] / self.sum[number]))
-            fall = np.where(excess < 30, near, far)
-            result: Floats = np.where(np.isinf(length), endless, self.end[number] - fall / rate)
-        return np.maximum(result, 0)
+        # The quick form of the tail, solved for x: what is subtracted has the sign that adds where the decay
+        # outside is steeper; where it is gentler, the cancellation is the conditioning of x itself.
+        with np.errstate(divide="ignore"):
+            fall = self.log_endless[number] - np.log(np.maximum(tail - self.rest[number], 0))
+            result: Floats = np.clip(self.start[number] + fall / self.rate[number], 0, self.end[number])
+        return result

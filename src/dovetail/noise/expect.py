@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from math import ceil, fsum
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,97 +12,126 @@ import numpy as np
 from dovetail.errors import InvalidParameter
 
 from .evaluate import Floats
+from .least import least_float
 
 if TYPE_CHECKING:
     from .integer import IntegerNoise
     from .real import RealNoise
 
-# Beyond this the probabilities are below 1e-304; a cost that still matters there outgrows the tail.
-_LOG_NEGLIGIBLE = -700.0
+# Summed is up to where the tail is below 1e-304. A cost that still matters where it is below 1e-228 outgrows
+# the tail, so that something would be missing.
+_LOG_END = -700.0
+_LOG_FAR = -525.0
+_NEGLIGIBLE = 1e-12
 _MOST_TERMS = 1 << 26
 _BLOCK = 1 << 16
+_MOST_PANELS = 1 << 17
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 def expect_integer(noise: IntegerNoise, cost: Callable[[Any], Any]) -> float:
     """Sum cost(k)·P(Y = k) over all k that can matter."""
-    last = _reach(lambda x: float(noise._log_tail(np.array([x]))[0]), 1.0)
+    far_out, end = _reach(lambda x: float(noise._log_tail(np.array([max(x, 1.0)]))[0]), 1.0)
+    last = ceil(end)
     if last > _MOST_TERMS:
         raise InvalidParameter(
             "cost",
             cost,
-            f"summed over at most {_MOST_TERMS} integers, and this noise needs {ceil(last)}",
+            f"summed over at most {_MOST_TERMS} integers, and this noise needs {last}",
             "Use mean_abs() or variance(), or a noise on a coarser lattice.",
         )
-    parts: list[float] = []
-    for start in range(0, ceil(last) + 1, _BLOCK):
-        k = np.arange(start, min(start + _BLOCK, ceil(last) + 1))
-        weight = np.exp(noise._log_density(k.astype(np.float64)))
-        right = _cost(cost, k) * weight
-        left = _cost(cost, -k) * weight
+    total = size = far = 0.0
+    for start in range(0, last + 1, _BLOCK):
+        k = np.arange(start, min(start + _BLOCK, last + 1))
+        terms = _both_sides(cost, k, np.exp(noise._log_density(k.astype(np.float64))))
         if start == 0:
-            left[0] = 0.0
-        parts.append(fsum(right) + fsum(left))
-    return _settled(parts, cost)
+            terms[0] /= 2
+        total += float(np.sum(terms))
+        size += float(np.sum(np.abs(terms)))
+        far += float(np.sum(np.abs(terms[k > far_out])))
+    return _settled(total, size, far, cost)
 
 
 def expect_real(noise: RealNoise, cost: Callable[[Any], Any]) -> float:
     """Integrate cost(x)·density over the line: Gauss-Legendre panels, halved until they agree."""
-    stretches = noise.decay.stretches
-    scale = 1 / max(float(stretch.rate) for stretch in stretches)
-    last = _reach(lambda x: float(noise._log_sf(np.array([x]))[0]), scale)
-    if stretches[-1].end is not None:
-        last = min(last, float(stretches[-1].end))
-    edges = [*(float(stretch.start) for stretch in stretches if stretch.start < last), last]
-    step = min(scale, 1.0)
-    parts = []
-    for low, high in itertools.pairwise(edges):
-        panels = min(max(1, ceil((high - low) / (4 * step))), 1 << 12)
-        points = np.linspace(low, high, panels + 1)
-        for a, b in itertools.pairwise(points):
-            parts.append(_panel(noise, cost, a, b, 40))
-    return _settled(parts, cost)
-
-
-def _panel(noise: RealNoise, cost: Callable[[Any], Any], a: float, b: float, depth: int) -> float:
+    starts = [float(stretch.start) for stretch in noise.decay.stretches]
+    scale = 1 / max(float(stretch.rate) for stretch in noise.decay.stretches)
+    far_out, last = _reach(lambda x: float(noise._log_sf(np.array([x]))[0]), scale)
+    if noise.decay.stretches[-1].end is not None:
+        last = min(last, float(noise.decay.stretches[-1].end))
+    # Halving towards 0 finds what a cost does on a scale far below the noise's own.
+    halves = (last * 0.5**number for number in range(1, 60))
+    edges = sorted({min(far_out, last), last, *halves, *(start for start in starts if start < last)})
+    points = [
+        np.linspace(low, high, min(ceil((high - low) / (4 * scale)), 1 << 10), endpoint=False)
+        for low, high in itertools.pairwise(edges)
+    ]
+    a = np.concatenate(points)
+    b = np.append(a[1:], last)
     whole = _gauss(noise, cost, a, b)
-    middle = (a + b) / 2
-    halves = _gauss(noise, cost, a, middle) + _gauss(noise, cost, middle, b)
-    if depth == 0 or not a < middle < b or abs(whole - halves) <= 1e-13 * abs(halves) + 1e-18:
-        return halves
-    return _panel(noise, cost, a, middle, depth - 1) + _panel(noise, cost, middle, b, depth - 1)
+    total = size = far = 0.0
+    panels = len(a)
+    while len(a):
+        middle = (a + b) / 2
+        left, right = _gauss(noise, cost, a, middle), _gauss(noise, cost, middle, b)
+        with np.errstate(invalid="ignore"):  # an infinite part is refused by `_settled`
+            error = np.abs(whole - left - right)
+        scale_now = size + float(np.sum(np.abs(left) + np.abs(right)))
+        rough = (
+            (error > 1e-13 * np.abs(left + right)) & (error > 1e-17 * scale_now) & (a < middle) & (middle < b)
+        )
+        fine = ~rough
+        total += float(np.sum((left + right)[fine]))
+        size += float(np.sum((np.abs(left) + np.abs(right))[fine]))
+        far += float(np.sum((np.abs(left) + np.abs(right))[fine & (a >= far_out)]))
+        a, b, whole = (
+            np.concatenate([one[rough], two[rough]]) for one, two in ((a, middle), (middle, b), (left, right))
+        )
+        panels += len(a)
+        if panels > _MOST_PANELS:
+            raise InvalidParameter(
+                "cost",
+                cost,
+                "a function without countless jumps or waves on the scale of the noise",
+                "Use the integer noise: rounded() or on_lattice(step).",
+            )
+    return _settled(total, size, far, cost)
 
 
-def _gauss(noise: RealNoise, cost: Callable[[Any], Any], a: float, b: float) -> float:
-    half = (b - a) / 2
-    x = (a + b) / 2 + half * _NODES
-    weight = np.exp(noise._log_density(x)) * _WEIGHTS * half
-    return fsum((_cost(cost, x) + _cost(cost, -x)) * weight)
+def _gauss(noise: RealNoise, cost: Callable[[Any], Any], a: Floats, b: Floats) -> Floats:
+    """Return the integral over each panel [a, b] and its mirror image."""
+    half = (b - a)[:, None] / 2
+    x = (a + b)[:, None] / 2 + half * _NODES
+    weight = np.exp(noise._log_density(x.reshape(-1))).reshape(x.shape) * _WEIGHTS * half
+    result: Floats = np.sum(_both_sides(cost, x.reshape(-1), weight.reshape(-1)).reshape(x.shape), axis=1)
+    return result
 
 
-def _cost(cost: Callable[[Any], Any], x: Any) -> Floats:
-    values = np.broadcast_to(np.asarray(cost(x), np.float64), x.shape).copy()
-    if np.isnan(values).any():
-        raise InvalidParameter("cost", cost, "a function that gives a number for every noise", "")
-    return values
+def _both_sides(cost: Callable[[Any], Any], x: Any, weight: Floats) -> Floats:
+    """Return (cost(x) + cost(-x))·weight; an infinite cost of no weight is left to `_settled`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        costs = [np.broadcast_to(np.asarray(cost(side), np.float64), x.shape) for side in (x, -x)]
+        if np.isnan(costs).any():
+            raise InvalidParameter("cost", cost, "a function that gives a number for every noise")
+        result: Floats = (costs[0] + costs[1]) * weight
+    return result
 
 
-def _reach(log_tail: Callable[[float], float], start: float) -> float:
-    """Return a point beyond which the tail is negligible, by doubling."""
-    x = start
-    while log_tail(x) > _LOG_NEGLIGIBLE:
-        x *= 1.25
-    return x
+def _reach(log_tail: Callable[[float], float], start: float) -> tuple[float, float]:
+    """Return where the tail is far out, and where it ends for us."""
+    return (
+        least_float(start, lambda x: log_tail(x) <= _LOG_FAR),
+        least_float(start, lambda x: log_tail(x) <= _LOG_END),
+    )
 
 
-def _settled(parts: list[float], cost: Callable[[Any], Any]) -> float:
-    """Return the sum; where its last part still matters, the cost outgrows the tail and there is none."""
-    total = fsum(parts)
-    if not np.isfinite(total) or (len(parts) > 1 and abs(parts[-1]) > 1e-9 * abs(total)):
+def _settled(total: float, size: float, far: float, cost: Callable[[Any], Any]) -> float:
+    """Return the total, unless what lies farthest out still matters: then more lies beyond it."""
+    if not (np.isfinite(size) and far <= _NEGLIGIBLE * size):
         raise InvalidParameter(
             "cost",
             cost,
-            "a function that grows more slowly than the tail falls",
-            "Its expectation is infinite.",
+            "a function that grows clearly more slowly than the tail falls",
+            "Its expectation is infinite, or lies where the noise is below 1e-300.",
         )
     return total

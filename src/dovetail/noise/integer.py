@@ -17,6 +17,7 @@ from dovetail.exact import precision
 
 from .evaluate import Floats, blockwise, lookup, one_minus
 from .expect import expect_integer
+from .least import least_whole
 from .symmetric import Noise
 
 
@@ -69,16 +70,17 @@ class IntegerNoise(Noise):
 
     def pmf(self, k: ArrayLike) -> float | Floats:
         """Return P(Y = k); between the integers it is 0."""
-        return lookup(self._pmf, k)
+        return lookup(self._pmf, k, "k")
 
     def log_pmf(self, k: ArrayLike) -> float | Floats:
         """Return ln P(Y = k), also where P(Y = k) is too small for a float."""
-        return blockwise(self._log_pmf, k)
+        return blockwise(self._log_pmf, k, "k")
 
     def _log_pmf(self, x: Floats) -> Floats:
         result = self._log_density(np.abs(x))
-        if not _all_whole(x):
-            result[x != np.floor(x)] = -np.inf
+        between = x != np.floor(x)
+        if between.any():
+            result[between & ~np.isnan(x)] = -np.inf
         return result
 
     def _pmf(self, x: Floats) -> Floats:
@@ -101,16 +103,17 @@ class IntegerNoise(Noise):
         result = np.full(p.shape, np.nan)
         left = (p >= 0) & (p <= 0.5)
         right = (p > 0.5) & (p <= 1)
-        result[left] = -self._deepest(p[left])
+        result[left] = 0 - self._deepest(p[left])
         # P(Y <= k) >= p where P(Y >= k + 1) <= 1 - p: k is the deepest point whose tail exceeds 1 - p.
         result[right] = self._deepest(np.nextafter(1 - p[right], 1.0))
+        result[p == 0.5] = 0  # by symmetry, however wide the noise
         result[p == 0] = -np.inf
         result[p == 1] = np.inf
         return result
 
     def _deepest(self, tail: Floats) -> Floats:
         """Return the largest whole k >= 0 with P(Y >= k) >= tail (0 where even k = 1 has less)."""
-        guess = np.floor(self._inverse_tail(np.clip(tail, 1e-320, 0.5)))
+        guess = np.floor(self._inverse_tail(np.clip(tail, 5e-324, 0.5)))
         for step in (1, 1, -1, -1):
             beyond = np.maximum(guess + (step > 0), 1)
             enough = self._tail(beyond) >= tail
@@ -121,12 +124,7 @@ class IntegerNoise(Noise):
         return 2 * self._tail_here(int(t // 1) + 1)
 
     def _least(self, start: float, holds: Callable[[Fraction], bool]) -> float:
-        point = max(0, ceil(start))
-        while point > 0 and holds(Fraction(point - 1)):
-            point -= 1
-        while not holds(Fraction(point)):
-            point += 1
-        return point
+        return least_whole(ceil(start), lambda point: holds(Fraction(point)))
 
     def expect(self, cost: Callable[[Any], Any]) -> float:
         """Return E cost(Y) for any cost that takes an array of integers.
@@ -151,7 +149,3 @@ def _nearer_tail(x: Floats) -> Floats:
     np.abs(result, out=result)
     result += 0.5
     return result
-
-
-def _all_whole(x: Floats) -> bool:
-    return bool((x == np.floor(x)).all())

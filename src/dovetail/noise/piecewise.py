@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 
 from dovetail import check
@@ -40,7 +40,7 @@ def read(rates: object, breaks: object, *, whole: bool) -> tuple[tuple[Fraction,
 
 
 def _numbers(name: str, values: object, fix: str) -> tuple[Fraction, ...]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Set | Mapping) or not isinstance(values, Iterable):
         raise InvalidParameter(name, values, "a sequence of numbers", fix)
     listed: list[Fraction] = []
     for value in values:

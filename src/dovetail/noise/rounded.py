@@ -87,10 +87,12 @@ def _stretch(phi: Potential, start: int, length: Fraction | None) -> Stretch:
     base = phi(low)
     edges = [low, *(point for point in phi.breaks if low < point < high), high]
     slabs = tuple(Slab(phi(a) - base, phi.rates[phi.piece(a)], b - a) for a, b in itertools.pairwise(edges))
+    # A run of one cell has no decay of its own; the drop to the next level keeps every ratio moderate.
+    rate = phi(high) - base if length == 1 else phi.rates[phi.piece(Fraction(start))]
     return Stretch(
         start=Fraction(start),
         length=length,
-        rate=phi.rates[phi.piece(Fraction(start))],
+        rate=rate,
         level=base,
         slabs=slabs * 2 if start == 0 else slabs,
     )

@@ -92,11 +92,11 @@ class Noise(ABC):
 
         Paper: Algorithms 1 and 2, corrected.
         """
-        return blockwise(self._ppf, p)
+        return blockwise(self._ppf, p, "p")
 
     def within(self, t: ArrayLike) -> float | Floats:
         """Return P(|Y| <= t)."""
-        return blockwise(self._within, t)
+        return blockwise(self._within, t, "t")
 
     def mean_abs(self) -> float:
         """Return E|Y|, the expected size of the noise."""
@@ -139,8 +139,8 @@ class Noise(ABC):
         return self._least(self._start(each), lambda t: self._misses_at_most(t, each))
 
     def _start(self, chance: Fraction) -> float:
-        """Return a t near which P(|Y| > t) falls to `chance`."""
-        return max(0.0, float(-self._ppf(np.array([float(chance / 2)]))[0]))
+        """Return a t near which P(|Y| > t) falls to `chance`; where no float is that small, a lesser t."""
+        return max(0.0, float(-self._ppf(np.array([max(float(chance / 2), 5e-324)]))[0]))
 
     def _misses_at_most(self, t: Fraction, chance: Fraction) -> bool:
         """Say whether P(|Y| > t) <= chance for certain."""
