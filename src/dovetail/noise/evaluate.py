@@ -38,7 +38,14 @@ def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x
     with np.errstate(over="ignore"):  # far out a log-probability is -inf
         for start in range(0, flat.size, _BLOCK):
             block = slice(start, start + _BLOCK)
-            out[block] = function(flat[block].astype(np.float64))
+            part = flat[block].astype(np.float64)
+            unknown = np.isnan(part)
+            if unknown.any():
+                part[unknown] = 0.0
+                out[block] = function(part)
+                out[block][unknown] = np.nan
+            else:
+                out[block] = function(part)
     return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
 
 

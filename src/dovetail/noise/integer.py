@@ -80,7 +80,7 @@ class IntegerNoise(Noise):
         result = self._log_density(np.abs(x))
         between = x != np.floor(x)
         if between.any():
-            result[between & ~np.isnan(x)] = -np.inf
+            result[between] = -np.inf
         return result
 
     def _pmf(self, x: Floats) -> Floats:

@@ -31,6 +31,8 @@ _EPSILON = "Give the privacy parameter, for example 0.5."
 _GAMMA = "Give the share of a step that is high, for example 0.4, or leave it out for the best."
 # Beyond this many falls of the weight a float no longer decides anything.
 _SURE = 64.0
+# Infinity has no place within a period; the probabilities are 0 long before.
+_FARTHEST = 1e308
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,13 +122,13 @@ class StaircaseNoise(IntegerNoise):
         return nearest(lambda: self._total(self.first).log())
 
     def _log_density(self, y: Floats) -> Floats:
-        period, place = np.divmod(y, self.sensitivity)
+        period, place = np.divmod(np.minimum(y, _FARTHEST), self.sensitivity)
         return np.asarray(-float(self.epsilon) * (period + (place >= self.first)) - self._log_total)
 
     def _here(self, k: Floats) -> tuple[Floats, Floats]:
         """Return the period of k, and the tail from k on in units of the period's highest weight."""
         epsilon = float(self.epsilon)
-        period, place = np.divmod(k, self.sensitivity)
+        period, place = np.divmod(np.minimum(k, _FARTHEST), self.sensitivity)
         whole = self.first + (self.sensitivity - self.first) * exp(-epsilon)
         higher, lower = np.maximum(self.first - place, 0), self.sensitivity - np.maximum(self.first, place)
         return period, higher + exp(-epsilon) * (lower + whole / -expm1(-epsilon))
