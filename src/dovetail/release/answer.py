@@ -31,14 +31,14 @@ class Answer:
     """A noisy answer; all its methods are post-processing and cost nothing.
 
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
-    `noise` is the noise for a sensitivity of 1; a sum is noised with it stretched to its own sensitivity.
+    `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
     `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
     and then `charge` is zero, because the plan was charged when it was opened.
     """
 
     dataset: str
     query: Question
-    noise: IntegerNoise
+    noises: tuple[IntegerNoise, ...]
     cells: tuple[tuple[int, ...], ...]
     charge: Charge
     neighbours: str
@@ -56,9 +56,9 @@ class Answer:
         return self.budget.remaining(self.spent)
 
     @property
-    def noises(self) -> tuple[IntegerNoise, ...]:
-        """The noise of each released integer of a cell, on its lattice."""
-        return component_noises(self.query, self.noise)
+    def noise(self) -> IntegerNoise:
+        """The noise of the released integers; of a mean, the noise of its sum."""
+        return self.noises[0]
 
     @property
     def value(self) -> Any:

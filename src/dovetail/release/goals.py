@@ -69,21 +69,26 @@ def noise_at_price(
 
 
 def noise_of_budget(budget: Budget, answers: int) -> IntegerNoise:
-    """Return the noise of least error of which `answers` uses cost at most the whole budget."""
-    least = (
-        budget.epsilon_limit if budget.zeta_limit is None else min(budget.epsilon_limit, budget.zeta_limit)
-    )
-    least = least / answers
-    if budget.currency != "approximate":
-        return Geometric(least)
-    low, high = least, budget.epsilon_limit
+    """Return the geometric noise of least error of which `answers` uses cost at most the whole budget.
+
+    >>> noise_of_budget(Budget.pure(1), 10)
+    PiecewiseGeometric(rates=('0.1',))
+    """
+    if budget.currency == "pure":
+        return Geometric(budget.epsilon_limit / answers)
+    least = min(budget.epsilon_limit, budget.zeta_limit or budget.epsilon_limit)
+    low, high = least / answers, budget.epsilon_limit
     for _ in range(24):
-        middle = Fraction(round((low + high) / 2, _DIGITS + 2))
-        loss = privacy_loss(Geometric(middle)).compose(answers)
-        low, high = (
-            (middle, high) if loss.delta(budget.epsilon_limit) <= budget.delta_limit else (low, middle)
-        )
+        middle = round((low + high) / 2, _DIGITS + 2)
+        low, high = (middle, high) if _affordable(middle, budget, answers) else (low, middle)
     return Geometric(low)
+
+
+def _affordable(rate: Fraction, budget: Budget, answers: int) -> bool:
+    loss = privacy_loss(Geometric(rate)).compose(answers)
+    if budget.zeta_limit is None:
+        return loss.delta(budget.epsilon_limit) <= budget.delta_limit
+    return loss.worst <= budget.epsilon_limit and loss.zeta <= budget.zeta_limit
 
 
 def rounded_up(rate: float) -> Fraction:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dovetail.errors import InvalidQuery
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 
+from .answer import stretched
 from .question import Question
 from .sensitivity import Neighbours, moves, units
 
 if TYPE_CHECKING:
     from .ports import Account, PlanState
+
+_MARGIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +37,19 @@ class Plan:
     session: bool = False
 
     def slots_for(self, question: Question) -> int:
-        """Return how many slots a question uses, or say why the plan does not cover it.
+        """Return how many slots a question uses: one pays for what one neighbour does to a histogram.
 
-        One slot pays for what one row does to a histogram. A mean is a sum and a count.
+        A mean is a sum and a count, so it uses two.
         """
-        widths = units(question)
-        listed = moves(question, self.neighbours)
-        for shift in (shift for move in listed for shift in move):
-            unit = widths[shift.component]
-            if shift.by > unit or not covers(self.noise, unit):
-                raise InvalidQuery(
-                    f"A slot of this plan pays for what one row moves by 1; this moves by up to {shift.by} "
-                    f"lattice steps, which its noise {self.noise!r} is not proved to cover. "
-                    "Pay for it with noise=, within= or spend=."
-                )
-        return max(-(-len(move) // parts_per_slot(self.neighbours)) for move in listed)
+        parts = parts_per_slot(self.neighbours)
+        return max(-(-len(move) // parts) for move in moves(question, self.neighbours))
+
+    def noises_for(self, question: Question) -> tuple[IntegerNoise, ...]:
+        """Return the noise of each component, stretched until its loss lies within what a slot has paid."""
+        furthest = [1] * len(units(question))
+        for shift in (shift for move in moves(question, self.neighbours) for shift in move):
+            furthest[shift.component] = max(furthest[shift.component], shift.by)
+        return tuple(stretched(self.noise, covering_stretch(self.noise, by)) for by in furthest)
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:
@@ -71,10 +72,14 @@ def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
                 ways.append(Charge.approximate(min(Fraction(epsilon), budget.epsilon_limit), delta))
             elif epsilon < float("inf"):
                 ways.append(Charge.approximate(Fraction(epsilon), delta))
-    allowed = [charge for charge in ways if budget.allows(spent, charge)]
-    if not allowed:
-        return ways[-1]
-    return max(allowed, key=lambda charge: budget.remaining(spent + charge).epsilon)
+    best, left = ways[-1], Fraction(-1)
+    for charge in ways:
+        if budget.allows(spent, charge):
+            rest = budget.remaining(spent + charge).epsilon
+            # Delta is scarce too: it is only given for a gain that shows.
+            if rest > left + budget.epsilon_limit / 100 or left < 0:
+                best, left = charge, rest
+    return best
 
 
 def open_plan(
@@ -102,22 +107,41 @@ def stored_plan(state: PlanState) -> Plan:
     return Plan(state.id, noise, state.slots, state.charge, body["neighbours"], body["session"])
 
 
-def covers(noise: IntegerNoise, unit: int) -> bool:
-    """Tell whether the noise at a shift of 1 costs at least what it costs stretched, at a shift of `unit`.
+@lru_cache(maxsize=1024)
+def covering_stretch(noise: IntegerNoise, shift: int) -> int:
+    """Return about the least stretch with which the noise, at `shift`, costs no more than unstretched at 1.
+
+    `noise.stretched(shift)` nearly does, but not quite: between its break-points its loss takes values that
+    the unstretched noise skips. A few per cent more width make up for it.
+
+    >>> from dovetail.noise import Geometric
+    >>> covering_stretch(Geometric("0.5"), 100)
+    100
+    """
+    if covers(noise, shift, shift):
+        return shift
+    short, enough = shift, 2 * shift
+    while not covers(noise, enough, shift):
+        short, enough = enough, 2 * enough
+    while enough - short > max(1, shift // 256):
+        middle = (short + enough) // 2
+        short, enough = (short, middle) if covers(noise, middle, shift) else (middle, enough)
+    return enough
+
+
+def covers(noise: IntegerNoise, stretch: int, shift: int) -> bool:
+    """Tell whether the noise at a shift of 1 costs at least what it costs stretched, at `shift`.
 
     "At least" for every epsilon at once: the hockey-stick divergence of the first lies above the second's.
     Both are convex in exp(epsilon), and the first is linear between its own few loss values, so it is enough
     to look there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry
     epsilon >= 0 is enough. The margin is far above the error of either figure; a tie counts as not covered.
     """
-    if unit == 1:
+    if stretch == shift == 1:
         return True
     base = privacy_loss(noise)
-    wide = noise.stretched(unit)
-    assert isinstance(wide, IntegerNoise)
-    other = privacy_loss(wide, sensitivity=unit)
+    other = privacy_loss(stretched(noise, stretch), sensitivity=shift)
     if other.worst > base.worst:
         return False
     points = {0.0, *(float(value) for value in base.atoms[0] if 0 < value < base.worst)}
-    margin = 1e-9
-    return all(other.delta(point) <= base.delta(point) * (1 - margin) for point in points)
+    return all(other.delta(point) <= base.delta(point) * (1 - _MARGIN) for point in points)

@@ -10,35 +10,32 @@ from math import prod
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
 
-from .answer import stretched
 from .question import Question
-from .sensitivity import Move, Neighbours, moves, units
+from .sensitivity import Neighbours, moves
 
 # Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
 _MOST_WAYS = 16
 
 
 def charge_of(
-    questions: Sequence[Question], noises: Sequence[IntegerNoise], neighbours: Neighbours
+    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
 ) -> Charge:
     """Return what it costs to answer the questions together, one neighbour moving all of them at once.
 
+    `noises` lists the noise of each component of each question.
+
     >>> from dovetail.noise import Geometric
     >>> from dovetail.release.question import Rows
-    >>> charge_of([Question(Rows())] * 2, [Geometric(0.5)] * 2, "add-remove").epsilon
+    >>> charge_of([Question(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
     1000000000
     """
     ways = [
-        [_losses(move, units(question), noise) for move in moves(question, neighbours)]
-        for question, noise in zip(questions, noises, strict=True)
+        [tuple(shift_loss(each[shift.component], shift.by) for shift in move) for move in listed]
+        for each, listed in zip(noises, (moves(q, neighbours) for q in questions), strict=True)
     ]
     if prod(map(len, ways)) <= _MOST_WAYS:
         return _worst(_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
     return reduce(Charge.__add__, (_worst(map(_joint, each)) for each in ways))
-
-
-def _losses(move: Move, widths: Sequence[int], noise: IntegerNoise) -> tuple[PrivacyLoss, ...]:
-    return tuple(shift_loss(stretched(noise, widths[shift.component]), shift.by) for shift in move)
 
 
 @lru_cache(maxsize=4096)

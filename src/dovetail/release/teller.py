@@ -37,7 +37,7 @@ class Priced:
     """Questions with their noise and their price; nothing has been touched yet."""
 
     questions: tuple[Question, ...]
-    noises: tuple[IntegerNoise, ...]
+    noises: tuple[tuple[IntegerNoise, ...], ...]
     charge: Charge
     plan: Plan | None
     slots: int
@@ -63,14 +63,16 @@ class Teller:
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
-        noises = tuple(self._noise(question, pay, len(questions)) for question in questions)
+        noises = tuple(
+            component_noises(question, self._noise(question, pay, len(questions))) for question in questions
+        )
         return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
 
     def _from_plan(self, questions: tuple[Question, ...], plan: Plan) -> Priced:
         if plan.neighbours != self.neighbours:
             raise InvalidParameter("plan", plan.id, f"a plan for neighbours={self.neighbours!r}")
         slots = sum(plan.slots_for(question) for question in questions)
-        return Priced(questions, (plan.noise,) * len(questions), Charge.zero(), plan, slots)
+        return Priced(questions, tuple(map(plan.noises_for, questions)), Charge.zero(), plan, slots)
 
     def _noise(self, question: Question, pay: Pay, together: int) -> IntegerNoise:
         if pay.noise is not None:
@@ -92,6 +94,8 @@ class Teller:
             plan=None if priced.plan is None else priced.plan.id,
             slots=max(priced.slots, 1),
         )
+        for noise in (noise for noises in priced.noises for noise in noises):
+            noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
         given = self.account.reserve(request)
         if isinstance(given, StoredAnswer):
             cells = [tuple(map(tuple, each)) for each in json.loads(given.answer)["cells"]]
@@ -107,10 +111,9 @@ class Teller:
         answered_at = self.account.settle(given, stored)
         return self._show(cells, priced, answered_at, pay, False)
 
-    def _noisy(self, question: Question, noise: IntegerNoise) -> Cells:
+    def _noisy(self, question: Question, noises: Sequence[IntegerNoise]) -> Cells:
         true = true_cells(self.engine, question)
-        noises = component_noises(question, noise)
-        drawn = [draws(component, len(true)) for component in noises]
+        drawn = [draws(noise, len(true)) for noise in noises]
         return tuple(
             tuple(saturated(value + more) for value, more in zip(cell, extra, strict=True))
             for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
@@ -119,8 +122,8 @@ class Teller:
     def _body(self, priced: Priced) -> str:
         """Return the canonical text of what is asked: equal texts are the same question."""
         asked = [
-            {"question": question.to_dict(), "noise": noise.to_dict()}
-            for question, noise in zip(priced.questions, priced.noises, strict=True)
+            {"question": question.to_dict(), "noise": [noise.to_dict() for noise in noises]}
+            for question, noises in zip(priced.questions, priced.noises, strict=True)
         ]
         body = {"asked": asked, "neighbours": self.neighbours}
         return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -133,7 +136,7 @@ class Teller:
             Answer(
                 self.dataset,
                 question,
-                noise,
+                noises,
                 each,
                 priced.charge,
                 self.neighbours,
@@ -144,13 +147,13 @@ class Teller:
                 pay.clamp,
                 None if priced.plan is None else priced.plan.id,
             )
-            for question, noise, each in zip(priced.questions, priced.noises, cells, strict=True)
+            for question, noises, each in zip(priced.questions, priced.noises, cells, strict=True)
         ]
 
 
 def draws(noise: IntegerNoise, count: int) -> list[int]:
-    """Draw noise for `count` cells; ints of any width where the noise could leave 64 bits."""
-    if count <= _FEW or noise.log_sf(2.0**62) > -100:
+    """Draw noise for `count` cells."""
+    if count <= _FEW:
         return [int(noise.sample()) for _ in range(count)]
     return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]
 

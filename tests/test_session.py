@@ -1,0 +1,252 @@
+"""The session as a user meets it, with a real ledger."""
+
+import json
+import logging
+import subprocess
+import sys
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import dovetail as dv
+from dovetail.errors import (
+    BudgetExceeded,
+    BudgetMismatch,
+    DataError,
+    InvalidParameter,
+    InvalidQuery,
+    MissingPrice,
+    RequestConflict,
+)
+
+PEOPLE = pyarrow.table({"age": [20, 30, 40, 50], "sex": ["F", "M", "F", "M"]})
+
+
+def opened(tmp_path: Path, **options: object) -> dv.Session:
+    options = {"budget": dv.Budget.pure(10), "ledger": tmp_path / "test.ledger"} | options
+    return dv.Session(dv.datasets.adult(), **options)  # type: ignore[arg-type]
+
+
+def test_the_first_private_histogram(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.approximate(1, 1e-6), queries=20) as session:
+        answer = session.histogram("education")
+        text = str(answer)
+    assert answer.table.column_names == ["education", "value", "low", "high"]
+    assert answer.table.num_rows == 16
+    rows = {row["education"]: row for row in answer.table.to_pylist()}
+    assert abs(rows["HS-grad"]["value"] - 10_501) < 1_500
+    assert rows["HS-grad"]["low"] < rows["HS-grad"]["value"] < rows["HS-grad"]["high"]
+    assert text.splitlines()[0].startswith("Preschool")
+    assert "row added or removed" in text
+    assert "paid by plan" in text
+
+
+def test_every_way_to_pay_and_what_it_costs(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        goal = session.count(where="age > 30", within=5, probability=0.95)
+        assert goal.noise.error_bound("0.05") <= 5
+        low, high = goal.interval()
+        assert high - low <= 10
+        spent = session.sum("age", low=0, high=120, step=1, spend=dv.Budget.pure("0.25"))
+        assert spent.charge.epsilon == 250_000_000
+        noise = session.count(noise=dv.GeometricMixture("0.2", 1, 5))
+        assert noise.charge.epsilon == 10**9
+        assert noise.charge.zeta == pytest.approx(328_106_000, abs=10**4)
+        plan = session.plan(dv.Geometric("0.1"), queries=3)
+        before = session.remaining
+        for number in range(3):
+            assert session.count(where=f"age > {number}", plan=plan).plan == plan.id
+        assert session.remaining == before
+        with pytest.raises(BudgetExceeded):
+            session.count(where="age > 3", plan=plan)
+        assert session.plans == [plan]
+        with pytest.raises(MissingPrice, match=r"within=5.*spend=.*noise=.*plan=.*queries=20"):
+            session.count()
+        for wrong in (
+            {"within": 5, "noise": dv.Geometric(1)},
+            {"probability": 0.9},
+            {"within": 0},
+            {"within": float("nan")},
+            {"within": 5, "probability": 1},
+            {"noise": dv.Laplace(1)},
+            {"noise": 3},
+            {"spend": 1},
+            {"plan": 1},
+            {"seed": 1},
+            {"fresh": "yes", "within": 5},
+            {"request": "", "within": 5},
+        ):
+            with pytest.raises(InvalidParameter):
+                session.count(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_goal_counts_in_the_units_of_the_query(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        answer = session.sum("age", low=0, high=100, step="0.5", within=500)
+        low, high = answer.interval()
+        assert high - low <= 1000
+        assert answer.charge.epsilon is not None
+        assert 500_000_000 < answer.charge.epsilon < 700_000_000  # about 100·ln(20)/500
+        with pytest.raises(InvalidQuery, match="number of rows, which is private"):
+            session.mean("age", low=0, high=100, step=1, within=1)
+
+
+def test_a_price_touches_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(PEOPLE, path)
+    with dv.Session(path, budget=dv.Budget.pure(1)) as session:
+        path.unlink()
+        charge = session.price(dv.Histogram("sex", keys=["F", "M"]), noise=dv.Geometric("0.5"))
+        assert charge.epsilon == 500_000_000
+        assert session.price([dv.Count(), dv.Count("age > 3")], noise=dv.Geometric("0.5")).epsilon == 10**9
+        assert str(session.remaining) == "epsilon 1"
+        with pytest.raises(DataError):
+            session.count(noise=dv.Geometric("0.5"))
+        assert str(session.remaining) == "epsilon 0.5"
+
+
+def test_replacing_a_row_costs_a_histogram_twice(tmp_path: Path) -> None:
+    with opened(tmp_path, neighbours="replace") as session:
+        noise = dv.Geometric("0.5")
+        assert session.price(dv.Histogram("sex"), noise=noise).epsilon == 10**9
+        assert session.price(dv.Count("age > 3"), noise=noise).epsilon == 500_000_000
+        assert session.histogram("sex", spend=dv.Budget.pure(1)).noise == noise
+        assert "row replaced" in str(session.histogram("sex", noise=noise))
+        assert json.loads(session.histogram("sex", noise=noise).to_json())["neighbours"] == "replace"
+
+
+def test_the_budget_outlives_the_session_and_its_name_is_not_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(PEOPLE, path)
+    with dv.Session(path, budget=dv.Budget.pure(1)) as session:
+        first = session.count(noise=dv.Geometric("0.6"))
+        assert Path(session.ledger_place).parent == tmp_path
+    with dv.Session(path, budget=dv.Budget.pure(1)) as session:
+        assert str(session.remaining) == "epsilon 0.4"
+        again = session.count(noise=dv.Geometric("0.6"))
+        assert again.value == first.value
+        assert again.stored
+        assert "free: given before" in str(again)
+        with pytest.raises(BudgetExceeded) as caught:
+            session.count(noise=dv.Geometric("0.6"), fresh=True)
+        assert str(caught.value.remaining) == "epsilon 0.4"
+    with pytest.raises(BudgetMismatch):
+        dv.Session(path, budget=dv.Budget.pure(2))
+
+
+def test_a_session_says_where_its_budget_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(PEOPLE, path)
+    with (
+        caplog.at_level(logging.INFO, "dovetail.session"),
+        dv.Session(path, budget=dv.Budget.pure(1)) as session,
+    ):
+        assert session.ledger_place in caplog.text
+        assert session.ledger_place in repr(session)
+
+
+def test_a_whole_budget_plan_is_kept_when_the_session_opens_again(tmp_path: Path) -> None:
+    options = {"budget": dv.Budget.approximate(1, 1e-6), "queries": 3}
+    with opened(tmp_path, **options) as session:
+        session.count(where="age > 30")
+        assert session.remaining.epsilon < Fraction(1, 1000)
+    with opened(tmp_path, **options) as session:
+        session.count(where="age > 40")
+        session.count(where="age > 50")
+        assert session.count(where="age > 30").stored
+        with pytest.raises(BudgetExceeded):
+            session.count(where="age > 60")
+    with pytest.raises(InvalidParameter, match="as this budget was planned before"):
+        opened(tmp_path, budget=options["budget"], queries=4)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [dv.Budget.pure(1), dv.Budget.approximate(1, "1e-6"), dv.Budget.zeta("0.5", max_epsilon=2)],
+    ids=str,
+)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_planned_budget_is_spent_whole_and_never_exceeded(
+    tmp_path: Path, budget: dv.Budget, neighbours: str
+) -> None:
+    from dovetail.privacy import privacy_loss
+
+    with opened(tmp_path, budget=budget, queries=5, neighbours=neighbours) as session:
+        (plan,) = session.plans
+        assert budget.allows(dv.Charge.zero(), plan.charge)
+        uses = 5 if neighbours == "add-remove" else 10
+        total = privacy_loss(plan.noise).compose(uses)
+        if budget.currency == "approximate":
+            assert float(budget.delta_limit) * 0.9 < total.delta(1) <= float(budget.delta_limit)
+        else:
+            limit = budget.zeta_limit or budget.epsilon_limit
+            reached = total.epsilon if budget.zeta_limit is None else total.zeta
+            assert float(limit) * 0.99 < reached <= limit
+
+
+def test_a_mean_uses_two_slots_of_a_plan(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        plan = session.plan(dv.Geometric("0.1"), queries=3)
+        session.mean("age", low=0, high=100, step=1, plan=plan)
+        with pytest.raises(BudgetExceeded):
+            session.mean("age", low=0, high=101, step=1, plan=plan)
+        session.count(plan=plan)
+        with pytest.raises(BudgetExceeded):
+            session.count(where="age > 3", plan=plan)
+
+
+def test_a_retry_returns_the_answer_and_another_question_under_its_key_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        pay = {"noise": dv.Geometric("0.5"), "request": "abc", "fresh": True}
+        first = session.count(where="age > 30", **pay)
+        assert session.count(where="age > 30", **pay).value == first.value
+        assert str(session.remaining) == "epsilon 9.5"
+        with pytest.raises(RequestConflict):
+            session.count(where="age > 31", **pay)
+
+
+def test_an_answer_travels_as_json_and_pandas(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        answer = session.histogram("sex", "income", noise=dv.Geometric("0.5"))
+        data = json.loads(answer.to_json())
+        assert data["schema"] == "dovetail.answer/1"
+        assert data["rows"][0]["keys"] == {"sex": "Female", "income": "<=50K"}
+        assert [row["value"] for row in data["rows"]] == answer.value
+        assert data["noise"] == {"kind": "piecewise-geometric", "rates": ["0.5"], "breaks": []}
+        assert datetime.fromisoformat(data["answered_at"]) == answer.answered_at
+        assert list(answer.to_pandas().columns) == ["sex", "income", "value", "low", "high"]
+        total = session.sum("age", low=0, high=100, step="0.5", noise=dv.Geometric("0.5"))
+        row = json.loads(total.to_json())["rows"][0]
+        assert Fraction(row["value"]) == Fraction(total.value)
+        linear = session.linear("sex", {"Female": 1, "Male": "-1/2"}, step="1/2", noise=dv.Geometric(1))
+        assert abs(linear.value - (10_771 - 21_790 / 2)) < 60
+
+
+def test_hostile_names_stay_text_in_every_display(tmp_path: Path) -> None:
+    table = pyarrow.table({"<script>": ["<b>", "$x_1$"]})
+    with dv.Session(table, name="x", budget=dv.Budget.pure(9), ledger=tmp_path / "x.ledger") as session:
+        answer = session.histogram("<script>", keys=["<b>", "$x_1$"], noise=dv.Geometric(1))
+        html = answer._repr_html_()
+        assert "<script>" not in html
+        assert "<b>" not in html
+        assert "&lt;script&gt;" in html
+        answer.plot().figure.savefig(tmp_path / "plot.png")
+
+
+def test_persons_are_refused_until_contributions_are_bounded(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="unit='person'"):
+        opened(tmp_path, unit="person")
+
+
+def test_opening_a_session_loads_nothing_heavy_before_it_is_needed() -> None:
+    code = (
+        "import sys, dovetail; dovetail.Session, dovetail.Count, dovetail.datasets.adult; "
+        "heavy = {'duckdb', 'pyarrow', 'pandas', 'sqlglot', 'sqlalchemy', 'matplotlib', 'scipy'}; "
+        "sys.exit(str(sorted(heavy & set(sys.modules))) if heavy & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
