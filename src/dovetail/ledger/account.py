@@ -85,7 +85,8 @@ class DatasetAccount:
             if request.key is not None:
                 content["key"] = request.key
             if request.plan is not None:
-                content["plan"] = self._take_slot(pen.connection, request.plan)
+                content["plan"] = self._take_slots(pen.connection, request.plan, request.slots)
+                content["slots"] = request.slots
             else:
                 content |= self._pay(pen, request.charge)
             made = pen.record("reservation", self._dataset, content)
@@ -156,21 +157,25 @@ class DatasetAccount:
             remaining=remaining,
         )
 
-    def _take_slot(self, connection: Connection, plan: int) -> int:
-        """Use one answer of a plan that was paid before."""
+    def _take_slots(self, connection: Connection, plan: int, wanted: int) -> int:
+        """Use slots of a plan that was paid before, all of them or none."""
+        wanted = integer("slots", wanted, low=1, high=2**31)
         mine = (plans.c.id == plan, plans.c.dataset == self._dataset)
-        taken = connection.execute(update(plans).where(*mine, plans.c.left > 0).values(left=plans.c.left - 1))
+        taken = connection.execute(
+            update(plans).where(*mine, plans.c.left >= wanted).values(left=plans.c.left - wanted)
+        )
         if taken.rowcount == 1:
             return plan
-        slots = connection.execute(select(plans.c.slots).where(*mine)).scalar_one_or_none()
-        if slots is None:
+        row = connection.execute(select(plans.c.slots, plans.c.left).where(*mine)).one_or_none()
+        if row is None:
             raise InvalidParameter(
                 "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
             )
         raise BudgetExceeded(
-            f"all {slots} answers of plan {plan} were given. Open another plan, or pay for each query.",
-            requested=1,
-            remaining=0,
+            f"this needs {wanted} of plan {plan}, which has {row.left} left of all {row.slots} answers. "
+            "Open another plan, or pay for each query.",
+            requested=wanted,
+            remaining=row.left,
         )
 
     def _answered_before(

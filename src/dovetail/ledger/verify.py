@@ -124,8 +124,9 @@ class Replay:
         if plan is None:
             self._pay(sequence, dataset, content)
         else:
-            _require(self._plans[plan][0] == dataset and self._plans[plan][2] > 0)
-            self._plans[plan][2] -= 1
+            used = content["slots"]
+            _require(self._plans[plan][0] == dataset and 0 < used <= self._plans[plan][2])
+            self._plans[plan][2] -= used
         asked = (dataset, content["analyst"], content.get("key"), digest(content["body"]))
         self._requests[sequence] = (*asked, "reserved", None)
 
