@@ -3,6 +3,22 @@
 from . import comparators  # noqa: F401 - tells how the losses of other kinds are computed
 from .budget import Budget, Remaining
 from .charge import ORDERS, Charge
+from .clamped import clamped_loss
 from .loss import PrivacyLoss, privacy_loss
+from .splits import split_charge, split_losses
+from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
-__all__ = ["ORDERS", "Budget", "Charge", "PrivacyLoss", "Remaining", "privacy_loss"]
+__all__ = [
+    "ORDERS",
+    "Budget",
+    "Charge",
+    "PrivacyLoss",
+    "Remaining",
+    "clamped_loss",
+    "delta_from_zeta",
+    "equivalent_epsilon",
+    "privacy_loss",
+    "published_zeta",
+    "split_charge",
+    "split_losses",
+]

@@ -97,6 +97,25 @@ class Charge:
             self.delta + other.delta,
         )
 
+    @classmethod
+    def largest(cls, *charges: Charge) -> Charge:
+        """Return, entry by entry, the largest of several charges: it covers whichever of them occurs.
+
+        >>> Charge.largest(Charge.approximate(1), Charge.approximate(2)).epsilon
+        2000000000
+        """
+
+        def top(values: tuple[int | None, ...]) -> int | None:
+            known = [value for value in values if value is not None]
+            return max(known, default=0) if len(known) == len(values) else None
+
+        return cls(
+            top(tuple(charge.epsilon for charge in charges)),
+            top(tuple(charge.zeta for charge in charges)),
+            tuple(top(values) for values in zip(*(charge.renyi for charge in charges), strict=True)),
+            max(charge.delta for charge in charges),
+        )
+
     def times(self, uses: int) -> Charge:
         """Return the charge of `uses` such releases, added up.
 

@@ -7,13 +7,15 @@ ends with the same mass under P and under Q: that dominates it, as in `atoms.spr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, inf, isinf, log
 
 import numpy as np
+from flint import arb
 
-from dovetail.exact import Decay, nearest
+from dovetail.exact import Decay, nearest, upper
 
 from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_expm1, on_steps, on_values
 
@@ -101,16 +103,40 @@ def _uncovered(
     return parts
 
 
-def shift_loss(decay: Decay, shift: Fraction) -> Atoms:
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """All outcomes up to `floor` are shown as one; its probabilities under P and under Q."""
+
+    floor: int
+    p: Callable[[], arb]
+    q: Callable[[], arb]
+
+    def cut(self, segments: list[Segment]) -> list[Segment]:
+        """Return what lies above the floor."""
+        least = Fraction(self.floor + 1)
+        return [
+            Segment(_later(s.low, least), s.high, s.p, s.q)
+            for s in segments
+            if s.high is None or s.high >= least
+        ]
+
+    def atom(self) -> tuple[Floats, Floats]:
+        """Return the loss of the merged outcome and the log of its mass, rounded up."""
+        value, mass = upper(lambda: (self.p() / self.q()).log()), upper(lambda: self.p().log())
+        return np.array([value]), np.array([mass])
+
+
+def shift_loss(decay: Decay, shift: Fraction, merged: Merged | None = None) -> Atoms:
     """Return the loss between a law and itself moved by `shift`; by symmetry both directions are alike."""
     law = pieces(decay)
     cut = segments(law, shift, whole=decay.whole)
+    cut = cut if merged is None else merged.cut(cut)
     log_total = nearest(lambda: decay.total().log())
     losses = [segment for segment in cut if segment.q is not None]
     infinite = sum(exp(_log_mass(s, decay, log_total)) for s in cut if s.q is None) * (1 + 64 * ROUNDING)
     if not losses:
         return on_values(np.empty(0), np.empty(0), inf, infinite=1.0)
-    unit = _unit(losses) if decay.whole else None
+    unit = _unit(losses) if decay.whole and merged is None else None
     listed = [_atoms(segment, decay, log_total) for segment in losses]
     masses = np.concatenate([masses for _, _, masses in listed])
     kept = masses > -inf
@@ -118,9 +144,13 @@ def shift_loss(decay: Decay, shift: Fraction) -> Atoms:
         steps = np.concatenate([_in_units(base, slope, unit) for base, slope, _ in listed])
         return on_steps(steps[kept], masses[kept], unit, infinite)
     values, slack = _values(losses, listed)
-    return on_values(
-        values[kept], masses[kept], _worst(losses, listed, values), infinite=infinite, slack=slack
-    )
+    worst = _worst(losses, listed, values)
+    values, masses = values[kept], masses[kept]
+    if merged is not None:
+        value, mass = merged.atom()
+        values, masses, slack = np.append(values, value), np.append(masses, mass), slack + 2.0**-48
+        worst = max(worst, float(value[0]))
+    return on_values(values, masses, worst, infinite=infinite, slack=slack)
 
 
 # A run of losses: the exact loss at its start, its change per place with the places, the log masses.

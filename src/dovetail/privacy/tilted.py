@@ -23,6 +23,7 @@ Spectrum: TypeAlias = NDArray[np.complex128]
 _UNIT_ROUNDOFF = 2.0**-53
 _NEGLIGIBLE = -42.0  # ln of the tilted mass that may fall outside the window
 _MOST_POINTS = 2**22
+_EXACT_POINTS = 2**20
 _GRID_POINTS = 2**16
 _PER_DEVIATION = 64
 _FAR_LEFT = 12.0
@@ -77,7 +78,7 @@ def lattice(parts: Sequence[tuple[Atoms, int]]) -> Lattice:
     """Put losses on one lattice: exactly where they share a unit, by a dominating spread otherwise."""
     units = [atoms.unit for atoms, _ in parts if atoms.unit is not None]
     unit = common_unit(units) if len(units) == len(parts) else None
-    if unit is not None and max(_width(atoms) for atoms, _ in parts) / float(unit) < _MOST_POINTS / 4:
+    if unit is not None and _window_width(parts) / float(unit) < _EXACT_POINTS:
         factors = []
         for atoms, uses in parts:
             assert atoms.unit is not None
@@ -97,17 +98,24 @@ def _width(atoms: Atoms) -> float:
     return float(atoms.values[-1] - atoms.values[0])
 
 
+def _deviation(parts: Sequence[tuple[Atoms, int]]) -> float:
+    return sqrt(sum(count * atoms.tilted(0.0)[2] for atoms, count in parts))
+
+
+def _window_width(parts: Sequence[tuple[Atoms, int]]) -> float:
+    """Return about how wide a window holds the sum."""
+    whole = sum(count * _width(atoms) for atoms, count in parts)
+    return min(whole, 40 * _deviation(parts) + 4 * max(_width(atoms) for atoms, _ in parts))
+
+
 def _grid_step(parts: Sequence[tuple[Atoms, int]]) -> float:
     """Choose the grid: fine against one use's deviation, whose square is what a spread adds to."""
     uses = sum(count for _, count in parts)
-    variance = sum(count * atoms.tilted(0.0)[2] for atoms, count in parts)
-    whole = sum(count * _width(atoms) for atoms, count in parts)
-    window = min(whole, 40 * sqrt(variance) + 4 * max(_width(atoms) for atoms, _ in parts))
-    finest = max(window * 2 / _MOST_POINTS, max(_width(atoms) for atoms, _ in parts) * 8 / _MOST_POINTS)
+    window, widest = _window_width(parts), max(_width(atoms) for atoms, _ in parts)
     # Losses that hardly vary leave a width near 0; their size then sets the scale.
     size = max(float(np.max(np.abs(atoms.values))) for atoms, _ in parts)
-    finest = max(finest, size * 2.0**-44, 2.0**-60)
-    wanted = min(window / _GRID_POINTS, sqrt(variance / uses) / _PER_DEVIATION)
+    finest = max(window * 2 / _MOST_POINTS, widest * 8 / _MOST_POINTS, size * 2.0**-44, 2.0**-60)
+    wanted = min(window / _GRID_POINTS, _deviation(parts) / sqrt(uses) / _PER_DEVIATION)
     # A power of two keeps products of the step with whole numbers exact.
     return 2.0 ** floor(log2(max(wanted, finest)))
 
