@@ -1,0 +1,208 @@
+"""Figures 7 to 9: the three utility metrics of the simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import drawing
+from .agreement import both, cdf_chance, mean_chance, share_chance
+from .claims import Measured
+from .clamped import smallest_bound
+from .item import Drawing, Item, Outcome, Run, table
+from .mechanisms import FIVE, SETTINGS, SIX, Mechanism, Setting
+from .simulation import ALL_COUNTS, COUNTS, Simulated, simulated
+
+_SMALL = (1, 3)
+_LARGE = (10, 50, 200, 1000)
+_LEVEL = 0.995
+# From 50 on, no noise here takes an answer below zero (chance under 1e-5).
+_UNCLAMPED = tuple(count for count in ALL_COUNTS if count >= 50)
+_SENSE = "Standard mechanisms at the paper's equal budget have equal ζ, not equal worst-case ε: {}."
+
+
+def _sense(setting: Setting) -> str:
+    standard = f"{setting.published} for the standards, {setting.outer} for the mixtures"
+    return _SENSE.format(f"the worst case is {standard}")
+
+
+def _plot(axes: Any, mechanism: Mechanism, x: Any, exact: Any, sampled: Any, width: float = 0) -> None:
+    """Draw what is exact as a line and what was sampled as marks on it."""
+    colour, marker = drawing.COLOURS[mechanism.family], drawing.MARKERS[mechanism.family]
+    label = f"{mechanism.family}, {mechanism.label}" + (" (relaxed)" if mechanism.role == "relaxed" else "")
+    width = width or drawing.line_width(mechanism.family)
+    axes.plot(x, exact, color=colour, linestyle=mechanism.linestyle, linewidth=width, label=label)
+    hollow = {"markerfacecolor": "white"} if mechanism.role == "relaxed" else {}
+    axes.plot(x, sampled, color=colour, linestyle="none", marker=marker, markersize=4.5, **hollow)
+
+
+def _within(data: Simulated, mechanism: Mechanism, counts: tuple[int, ...], bound: int) -> Measured:
+    exact, sampled = data.laws(mechanism, counts)
+    observed = float(np.mean([law.within(bound) for law in sampled]))
+    shares = [law.within(bound) for law in exact]
+    return Measured(float(np.mean(shares)), observed, share_chance(observed, shares, data.samples))
+
+
+def _gap(first: Measured, second: Measured) -> Measured:
+    return Measured(
+        first.exact - second.exact,
+        _known(first.sampled) - _known(second.sampled),
+        both(_known(first.chance), _known(second.chance)),
+    )
+
+
+def _known(value: float | None) -> float:
+    assert value is not None
+    return value
+
+
+def _figure7(run: Run) -> Outcome:
+    data = simulated(run.tables["simulation"])
+    bound = FIVE.break_point
+    figure, panels = drawing.axes(1, 2, width=9.2, height=4.0, sharey=True)
+    rows = []
+    for mechanism in FIVE.all():
+        exact, sampled = data.laws(mechanism, COUNTS)
+        pairs = [(a.within(bound), b.within(bound)) for a, b in zip(exact, sampled, strict=True)]
+        rows += [(mechanism.name, n, bound, *pair) for n, pair in zip(COUNTS, pairs, strict=True)]
+        if mechanism.role != "equal":
+            panel = panels[0 if "Laplace" in mechanism.family else 1]
+            _plot(panel, mechanism, COUNTS, [a for a, _ in pairs], [b for _, b in pairs], width=1.6)
+    for panel, title in zip(panels, ("Laplace", "geometric"), strict=True):
+        panel.set_xscale("log")
+        panel.set_title(title)
+        panel.set_xlabel("true count (persons)")
+        panel.legend(loc="upper right")
+        panel.set_ylim(0.8, 1.02)
+    panels[0].set_ylabel(f"P(|error| ≤ {bound})")
+    measured: dict[str, Measured] = {}
+    for kind, mixture, standard, relaxed in zip(("geometric", "laplace"), *_triples(FIVE), strict=True):
+        for size, counts in (("small", _SMALL), ("large", _LARGE)):
+            shares = [_within(data, each, counts, bound) for each in (mixture, standard, relaxed)]
+            measured[f"fig7-{size}-{kind}"] = shares[0]
+            measured[f"fig7-{size}-gain-{kind}"] = _gap(shares[0], shares[1])
+            measured[f"fig7-{size}-relaxed-{kind}"] = _gap(shares[0], shares[2])
+    caption = (
+        f"Probability that the error stays within the break-point {bound}, by true count, negative "
+        f"answers set "
+        f"to zero. Lines: exact; marks: {data.samples:,} samples each. {_sense(FIVE)}"
+    )
+    shown = table("fig7", "mechanism count bound exact sampled", rows)
+    return Outcome((shown,), (Drawing("fig7", caption, figure),), measured, ("fig7",))
+
+
+def _triples(setting: Setting) -> tuple[tuple[Mechanism, ...], ...]:
+    """Return (mixtures, standards at the published budget, relaxed ones), geometric first in each."""
+    equal, relaxed = (
+        setting.standards(setting.published, "published"),
+        setting.standards(setting.relaxed, "relaxed"),
+    )
+    return setting.mixtures(), equal, relaxed
+
+
+def _figure8(run: Run) -> Outcome:
+    data = simulated(run.tables["simulation"])
+    figure, panels = drawing.axes(1, 2, width=9.2, height=4.2, sharey=True)
+    rows, measured = [], {}
+    for panel, setting in zip(panels, SETTINGS, strict=True):
+        for mechanism in setting.all():
+            exact, sampled = data.pooled(mechanism, ALL_COUNTS)
+            rows += [(mechanism.name, e, float(exact[e]), float(sampled[e])) for e in range(41)]
+            if mechanism.role != "equal":
+                _plot(panel, mechanism, range(26), exact[:26], sampled[:26])
+        panel.set_xlabel("|error| (persons)")
+        panel.axvline(setting.break_point, color="#888888", linewidth=0.8, linestyle=(0, (1, 2)))
+        panel.set_title(f"break-point {setting.break_point}")
+        panel.legend(loc="lower right", fontsize=7.5)
+        measured.update(_figure8_claims(data, setting))
+    panels[0].set_ylabel("P(|true − noisy| ≤ error)")
+    caption = (
+        "CDF of the absolute error over the twelve true counts, negative answers set to zero. Lines: "
+        "exact; marks: "
+        f"{data.samples:,} samples for each count. {_sense(FIVE)} {_sense(SIX)}"
+    )
+    kept = table("fig8", "mechanism error exact sampled", rows)
+    return Outcome((kept,), (Drawing("fig8", caption, figure),), measured)
+
+
+def _figure8_claims(data: Simulated, setting: Setting) -> dict[str, Measured]:
+    found = {}
+    for role, pair in zip(("mixture", "equal", "relaxed"), _triples(setting), strict=True):
+        mechanism = pair[0]
+        found[f"fig8-{setting.name}-within-{role}"] = _within(
+            data, mechanism, ALL_COUNTS, setting.break_point
+        )
+        exact, sampled = data.pooled(mechanism, _UNCLAMPED)
+        chance = cdf_chance(sampled, exact, data.samples * len(_UNCLAMPED))
+        bound, drawn = smallest_bound(exact, _LEVEL), smallest_bound(sampled, _LEVEL)
+        found[f"fig8-{setting.name}-bound-{role}"] = Measured(bound, drawn, chance)
+    mixtures = [_within(data, each, ALL_COUNTS, setting.break_point) for each in setting.mixtures()]
+    found[f"fig8-{setting.name}-mixtures-alike"] = _gap(*mixtures)
+    return found
+
+
+def _beyond(data: Simulated, mechanism: Mechanism, bound: int, count: int) -> Measured:
+    exact, sampled = data.exact(mechanism, count), data.sampled(mechanism, count)
+    sizes = np.arange(len(exact.shares)) * (np.arange(len(exact.shares)) > bound) / count
+    chance = mean_chance(sampled.beyond(bound), [(sizes, exact.shares)], data.samples)
+    return Measured(exact.beyond(bound), sampled.beyond(bound), chance)
+
+
+def _ratio(above: Measured, below: Measured) -> Measured:
+    return Measured(
+        above.exact / below.exact,
+        _known(above.sampled) / _known(below.sampled),
+        both(_known(above.chance), _known(below.chance)),
+    )
+
+
+def _figure9(run: Run) -> Outcome:
+    data = simulated(run.tables["simulation"])
+    figure, panels = drawing.axes(1, 2, width=9.2, height=4.2, sharey=True)
+    rows = []
+    for panel, setting in zip(panels, SETTINGS, strict=True):
+        for mechanism in setting.all():
+            errors = [_beyond(data, mechanism, setting.break_point, n) for n in COUNTS]
+            rows += [
+                (mechanism.name, n, setting.break_point, e.exact, e.sampled, e.chance)
+                for n, e in zip(COUNTS, errors, strict=True)
+            ]
+            if mechanism.role != "equal":
+                _plot(panel, mechanism, COUNTS, [e.exact for e in errors], [e.sampled for e in errors])
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlabel("true count (persons)")
+        panel.set_title(f"break-point {setting.break_point}")
+        panel.legend(loc="lower left", fontsize=7.5)
+    panels[0].set_ylabel("E(|error|; |error| > $c_t$) / true count")
+    caption = (
+        "Weighted mean relative error beyond the break-point, negative answers set to zero. Lines: "
+        "exact; marks: "
+        f"{data.samples:,} samples each. {_sense(FIVE)} {_sense(SIX)}"
+    )
+    kept = table("fig9", "mechanism count break_point exact sampled chance", rows)
+    return Outcome((kept,), (Drawing("fig9", caption, figure),), _figure9_claims(data))
+
+
+def _figure9_claims(data: Simulated) -> dict[str, Measured]:
+    found = {}
+    for setting in SETTINGS:
+        (mixture, _), (standard, _), (relaxed, _) = _triples(setting)
+        compared = mixture, standard, relaxed
+        error, equal, loose = (_beyond(data, each, setting.break_point, 50) for each in compared)
+        found[f"fig9-{setting.name}-factor"] = _ratio(equal, error)
+        better, worse = (loose, error) if setting is FIVE else (error, loose)
+        found[f"fig9-{setting.name}-relaxed"] = _ratio(better, worse)
+        found[f"fig9-{setting.name}-at-ten"] = _beyond(data, mixture, setting.break_point, 10)
+        found[f"fig9-{setting.name}-above-ten"] = error
+    five, six = FIVE.geometric_mixture(), SIX.geometric_mixture()
+    found["fig9-increase"] = _ratio(_beyond(data, six, 6, 50), _beyond(data, five, 5, 50))
+    return found
+
+
+FIGURES = (
+    Item("fig7", "Fig. 7: errors within the break-point", _figure7, needs=("simulation",)),
+    Item("fig8", "Fig. 8: CDF of the error", _figure8, needs=("simulation",)),
+    Item("fig9", "Fig. 9: mean relative error beyond the break-point", _figure9, needs=("simulation",)),
+)
