@@ -1,0 +1,110 @@
+"""The probabilities of neighbouring values: their largest ratio and zeta, enclosed by balls.
+
+Inside a run the ratio is exp(rate) everywhere, also in the endless tail, so only the joints between runs need
+numbers. That a run is one is checked at its ends and at points between. A law without runs is looked at value
+by value as far as its table reaches, and nothing is claimed beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from flint import arb
+
+from dovetail.exact.balls import above, ball, precision
+from dovetail.sampling.law import Law, Run
+
+_BITS = 512
+_CLOSE = Fraction(1, 1 << 128)
+_POINTS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Bounds of the largest |ln p(k)/p(k+1)| and of zeta at sensitivity 1, from both sides."""
+
+    worst: float
+    least_worst: float
+    zeta: float | None
+    least_zeta: float | None
+    findings: tuple[str, ...]
+
+
+def ratios(law: Law, depth: int) -> Ratios:
+    """Return bounds for a law; `depth` says how far to look where it has no runs."""
+    with precision(_BITS + 64):
+        if law.runs is None:
+            return _scanned(law, depth)
+        if law.runs[-1].count is not None:
+            # A value that can occur next to one that cannot.
+            return Ratios(inf, inf, inf, inf, ())
+        return _by_runs(law, law.runs)
+
+
+def mass(law: Law, k: int) -> Any:
+    """Return a ball around P(Y = k) for k >= 0."""
+    with precision(_BITS + 64):
+        after = law.tail_ball(k + 1, _BITS)
+        return law.tail_ball(k, _BITS) - after if k else 1 - 2 * after
+
+
+def _log_ratio(law: Law, k: int) -> Any:
+    return (mass(law, k) / mass(law, k + 1)).log()
+
+
+def _by_runs(law: Law, runs: tuple[Run, ...]) -> Ratios:
+    findings = [
+        f"the ratio at {k} is not exp({run.rate})"
+        for run in runs
+        for k in _points(run)
+        if not _near(_log_ratio(law, k), run.rate)
+    ]
+    total = arb(0)
+    sizes = []
+    for number, run in enumerate(runs):
+        last = None if run.count is None else run.start + run.count - 1
+        if last is None or last > run.start:
+            sizes.append(ball(run.rate))
+            total += _inside(law, run, last) * ball(run.rate).exp()
+        if last is not None:
+            joint = _log_ratio(law, last)
+            sizes.append(abs(joint))
+            total += (mass(law, last) + mass(law, last + 1)) * abs(joint).exp()
+            if runs[number + 1].start != last + 1:
+                findings.append(f"the runs do not meet at {last}")
+    zeta = total.log()
+    worst = max(above(size) for size in sizes)
+    least = max(-above(-size) for size in sizes)
+    return Ratios(worst, least, above(zeta), -above(-zeta), tuple(findings))
+
+
+def _inside(law: Law, run: Run, last: int | None) -> Any:
+    """Return the sum of p(i) + p(i+1) over neighbours within a run, which tails give without any series."""
+    start = run.start
+    whole = law.tail_ball(start, _BITS) if start else (1 + mass(law, 0)) / 2
+    if last is None:
+        return 2 * whole - mass(law, start)
+    return 2 * (whole - law.tail_ball(last + 1, _BITS)) - mass(law, start) - mass(law, last)
+
+
+def _points(run: Run) -> Iterator[int]:
+    """Give the first and the last pair of a run and some between, farther and farther apart."""
+    length = 64 * (int(1 / run.rate) + 1) if run.count is None else run.count
+    if length < 2:
+        return
+    for number in range(_POINTS):
+        yield run.start + (length - 2) * number * number // (_POINTS - 1) ** 2
+
+
+def _near(value: Any, rate: Fraction) -> bool:
+    difference = value - ball(rate)
+    return bool(difference.contains(0)) and bool(abs(difference) <= ball(rate * _CLOSE))
+
+
+def _scanned(law: Law, depth: int) -> Ratios:
+    least = max(-above(-abs(_log_ratio(law, k))) for k in range(min(depth, 2000)))
+    return Ratios(inf, least, None, None, ())
