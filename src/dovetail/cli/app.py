@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import ledger, noise, schema, version
+from .commands import ledger, noise, price, release, schema, version
 from .failures import report
 from .options import listing
-from .screen import prepare
+from .screen import prepared
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
 error you can live with."""
@@ -42,9 +42,9 @@ class Frame(TyperGroup):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run a command and leave with its exit code."""
-        prepare()
         try:
-            code = super().main(*arguments, **options | {"standalone_mode": False})
+            with prepared():
+                code = super().main(*arguments, **options | {"standalone_mode": False})
         except Exception as error:  # noqa: BLE001 - the last stop before the user
             code = report(error, self.debug)
         sys.exit(code if isinstance(code, int) else 0)
@@ -75,5 +75,5 @@ def frame(
         command.debug = debug
 
 
-for module in (noise, schema, ledger, version):
+for module in (release, price, noise, schema, ledger, version):
     module.add_to(app)

@@ -15,6 +15,7 @@ from dovetail.errors import (
     LedgerError,
 )
 
+from .idiom import spoken
 from .screen import printable, stderr
 
 UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
@@ -46,7 +47,7 @@ def report(error: Exception, debug: bool) -> int:
         return USAGE
     if debug:
         traceback.print_exception(error)
-    line, hint = worded(error)
+    line, hint = map(spoken, worded(error))
     screen = stderr()
     screen.print("Error: ", style="bold red", end="")
     screen.print(printable(line), soft_wrap=not screen.is_terminal)

@@ -5,12 +5,16 @@ Numbers arrive as text: they are kept exactly and checked where the library chec
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import typer
 
 Within: TypeAlias = Annotated[str | None, typer.Option(metavar="NUMBER", help="The error to stay within.")]
-Probability: TypeAlias = Annotated[str, typer.Option(metavar="NUMBER", help="How often it must stay within.")]
+Probability: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="How often it must stay within that; 0.95 if left out."),
+]
 Epsilon: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="The worst-case privacy loss allowed."),
@@ -41,14 +45,84 @@ Queries: TypeAlias = Annotated[str, typer.Option(metavar="NUMBER", help="How man
 Sensitivity: TypeAlias = Annotated[
     str, typer.Option(metavar="NUMBER", help="How far one row can move the answer.")
 ]
-Total: TypeAlias = Annotated[
+Budget: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--budget",
         metavar="LIMIT",
-        help="All that the data set may ever spend: epsilon=1, or epsilon=1,delta=1e-6, or "
-        "zeta=0.5,max-epsilon=2. Needed once, when its budget is created.",
+        help="All that these data may ever spend: epsilon=1, or epsilon=1,delta=1e-6, or "
+        "zeta=0.5,max-epsilon=2. Given once, when their budget is created.",
     ),
+]
+Shares: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--queries",
+        metavar="NUMBER",
+        help="Plan the whole budget for so many answers; this is one of them.",
+    ),
+]
+Noise: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NOISE", help="A noise of your own; see dovetail noise --help.")
+]
+Data: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, Parquet or Arrow file or a folder of them, a DuckDB database, or adult, which ships "
+        "with Dovetail.",
+    ),
+]
+By: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Count in cells: one or more columns, with commas."),
+]
+Where: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="CONDITION", help="Only rows such as \"age >= 40 AND sex = 'Female'\".")
+]
+Sum: TypeAlias = Annotated[str | None, typer.Option("--sum", metavar="COLUMN", help="Sum this column.")]
+Mean: TypeAlias = Annotated[str | None, typer.Option("--mean", metavar="COLUMN", help="Average this column.")]
+Low: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The least that a row adds to a sum or mean.")
+]
+High: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The most that a row adds to a sum or mean.")
+]
+Step: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="What values are rounded to in a sum or mean.")
+]
+Keys: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=VALUES", help="The cells of a column of --by: region=north,south."),
+]
+Bins: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=EDGES", help="Cells between edges: age=0,18,65,120 has three."),
+]
+LedgerFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--ledger", metavar="FILE", help="Where the budget is kept; beside the data if left out."),
+]
+SchemaFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="FILE", help="What is public; DATA with the ending .toml if left out."),
+]
+Name: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="What the data are called in the ledger.")
+]
+Table: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")]
+Analyst: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="Who asks, for the record.")]
+
+
+class Neighbour(StrEnum):
+    """What is protected."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+Neighbours: TypeAlias = Annotated[
+    Neighbour, typer.Option(help="Protect that a row is there at all, or what it holds.")
 ]
 
 

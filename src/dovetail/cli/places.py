@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,26 +19,32 @@ def read_source(
 ) -> Source:
     """Return the source that `data` names, with the schema given or found beside it.
 
-    A file of one of these names comes before the data that ship.
-
     >>> read_source("adult").name
     'adult'
     """
-    from dovetail.release import Schema, Source
+    from dovetail.release import Schema
+
+    if schema is not None and not Path(schema).exists():
+        raise DataError(f"There is no schema {schema}. Draft one: dovetail schema draft {data}")
+    source = bare_source(data, name, table)
+    found = Path(schema) if schema is not None else beside(data)
+    return replace(source, schema=Schema.read(found)) if found.is_file() else source
+
+
+def bare_source(data: str, name: str | None = None, table: str | None = None) -> Source:
+    """Return the source that `data` names; a file comes before data that ship under its name."""
+    from dovetail.release import Source
 
     if shipped(data):
         from dovetail import datasets
 
-        return Source.of(datasets.adult(), name=name, schema=Schema.read(schema) if schema else None)
+        return Source.of(datasets.adult(), name=name)
     if not Path(data).exists():
         raise DataError(
             f"There is no file {data}. Give a CSV, Parquet or Arrow file, a DuckDB database, or the name of "
             f"data that ship with Dovetail: {', '.join(SHIPPED)}."
         )
-    found = Path(schema) if schema else beside(data)
-    if schema and not Path(schema).exists():
-        raise DataError(f"There is no schema {schema}. Draft one: dovetail schema draft {data}")
-    return Source.of(data, name=name, schema=Schema.read(found) if found.exists() else None, table=table)
+    return Source.of(data, name=name, table=table)
 
 
 def shipped(data: str) -> bool:
@@ -54,33 +61,38 @@ def beside(data: str) -> Path:
     return Path(data).with_suffix(".toml")
 
 
+def ledger_of(source: Source) -> Path:
+    """Return the file that keeps the budget of a source when nobody names another."""
+    from dovetail.ledger import default_path
+
+    return default_path(kept_under(source))
+
+
+def kept_under(source: Source) -> str:
+    """Return what a ledger knows the data by.
+
+    >>> kept_under(read_source("adult"))
+    'shipped://adult'
+    """
+    from dovetail.ledger import source_name
+
+    return f"shipped://{source.name}" if source.shipped else source_name(source.data, source.table)
+
+
+def data_named(place: str) -> Source | None:
+    """Return the data that a word names, None where it is the place of a ledger."""
+    from dovetail.release.source import FORMATS
+
+    named = shipped(place) or ("://" not in place and Path(place).suffix.lower() in FORMATS)
+    return bare_source(place) if named else None
+
+
 def ledger_place(place: str) -> str | Path:
     """Return the ledger that a word names: itself, or the one that keeps the budget of that data."""
-    from dovetail.ledger import default_path
-    from dovetail.release.source import FORMATS
-
-    if "://" in place:
-        return place
-    if shipped(place):
-        return default_path(f"shipped://{place}")
-    if Path(place).suffix.lower() in FORMATS:
-        return default_path(place)
-    return Path(place)
-
-
-def lasting_name(place: str) -> tuple[str, str] | None:
-    """Return the name and source that a session would record for this data; None for a ledger's own place."""
-    from dovetail.ledger import source_name
-    from dovetail.release.source import FORMATS
-
-    if shipped(place):
-        return place, f"shipped://{place}"
-    path = Path(place)
-    if "://" in place or path.suffix.lower() not in FORMATS:
-        return None
-    if not path.exists():
-        raise DataError(f"There is no file {place}. A budget is created for data that exist.")
-    return path.stem, source_name(path)
+    source = data_named(place)
+    if source is not None:
+        return ledger_of(source)
+    return place if "://" in place else Path(place)
 
 
 def writable(path: str, *, force: bool) -> Path:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
+
+from .idiom import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 
-def prepare() -> None:
-    """Set up the process: warnings as notes, and letters that a stream cannot show as question marks."""
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Run with warnings shown as notes, and letters that a stream cannot show as question marks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    warnings.showwarning = _note
+    # Commands say themselves what matters; the library's log is for programs.
+    logging.getLogger("dovetail").addHandler(logging.NullHandler())
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _note
+        yield
 
 
 def _note(
@@ -29,7 +40,7 @@ def _note(
 ) -> None:
     # Other warnings speak to programmers, not to whoever runs a command.
     if issubclass(category, UserWarning):
-        note(str(message))
+        note(spoken(str(message)))
 
 
 def note(text: str) -> None:

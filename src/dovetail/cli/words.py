@@ -45,9 +45,10 @@ def condition_in_words(condition: dict[str, Any]) -> str:
     name, operator = condition["column"][0], condition["compare"]
     if "value" not in condition:
         return f"{name} {operator}"
-    value = condition["value"]
-    listed = "(" + ", ".join(map(_constant, value)) + ")" if isinstance(value, list) else _constant(value)
-    return f"{name} {operator} {listed}"
+    value, kind = condition["value"], condition["column"][1]
+    if isinstance(value, list):
+        return f"{name} {operator} ({', '.join(_constant(each, kind) for each in value)})"
+    return f"{name} {operator} {_constant(value, kind)}"
 
 
 def entry_in_words(what: str) -> str:
@@ -66,5 +67,8 @@ def entry_in_words(what: str) -> str:
         return what[:_LONGEST]
 
 
-def _constant(value: Any) -> str:
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+def _constant(value: Any, kind: str) -> str:
+    # Numbers that are no integers are kept as text, to be exact.
+    return (
+        str(value) if kind in ("integer", "number", "boolean") else "'" + str(value).replace("'", "''") + "'"
+    )

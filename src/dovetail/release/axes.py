@@ -10,7 +10,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 
 from .field import Field, kind_of
 from .question import MOST_CELLS, Axis, Bins, Keys
-from .schema import Table, listed, public_values
+from .schema import Table, public_values
 
 
 def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
@@ -73,9 +73,17 @@ def _keyed(field: Field) -> Field:
     return field
 
 
-def _asked(keys: Any) -> str:
+def _asked(values: Any) -> str:
     """Return the kind that given keys ask for, where the source declares none."""
-    return kind_of(next((key for key in listed(keys) if key is not None), ""))
+    first = next((value for value in public_first(values) if value is not None), "")
+    return kind_of(first)
+
+
+def public_first(values: Any) -> list[Any]:
+    """Return the first few of the given values, to see what they are."""
+    if isinstance(values, list | tuple):
+        return list(values[:10])
+    return []
 
 
 def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:

@@ -9,7 +9,7 @@ import typer
 from dovetail.check import integer
 from dovetail.cli.budgets import read_budget
 from dovetail.cli.options import Csv, Json, examples
-from dovetail.cli.places import lasting_name, ledger_place
+from dovetail.cli.places import data_named, kept_under, ledger_place
 from dovetail.cli.screen import printable, stdout, table
 from dovetail.cli.words import entry_in_words
 from dovetail.errors import InvalidParameter
@@ -64,14 +64,14 @@ def create(place: Place, budget: Limit, dataset: Dataset = None, witness: Witnes
     """Create the budget of a data set, and its ledger if there is none."""
     from dovetail.ledger import Ledger
 
-    limit, known = read_budget(budget), lasting_name(place)
-    name = dataset or (known[0] if known else None)
+    limit, data = read_budget(budget), data_named(place)
+    name = dataset or (data.name if data else None)
     if name is None:
         raise InvalidParameter(
             "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
         )
     with Ledger.open(ledger_place(place), create=True, witness=witness) as book:
-        account = book.account(name, budget=limit, source=known[1] if known else None)
+        account = book.account(name, budget=limit, source=kept_under(data) if data else None)
         screen = stdout()
         screen.print(printable(f"The budget of {name} is {account.budget}."))
         screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)

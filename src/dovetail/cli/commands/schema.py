@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from dovetail.cli.options import examples
-from dovetail.cli.places import beside, read_source, writable
+from dovetail.cli.places import bare_source, beside, writable
 from dovetail.cli.screen import printable, stdout, table
 from dovetail.errors import DataError
 
@@ -46,7 +46,7 @@ def draft(
     from dovetail.release import Schema
 
     target = writable(out or str(beside(data)), force=force)
-    made = Schema.draft(read_source(data), table=table)
+    made = Schema.draft(bare_source(data, table=table))
     made.write(target)
     screen = stdout()
     screen.print(_listed(made))
@@ -72,7 +72,7 @@ def check(
     if data is not None:
         from dovetail.release.engines import connect
 
-        engine = connect(read_source(data))
+        engine = connect(bare_source(data))
         try:
             schema.table(engine.columns())
         finally:

@@ -208,9 +208,7 @@ def csv_header(path: Path) -> tuple[list[str], str]:
 def _table_of(source: Source) -> exp.Expression:
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the database")
-    if "." in source.table or '"' in source.table:
-        return exp.to_table(source.table, dialect="duckdb")
-    return exp.Table(this=exp.to_identifier(source.table, quoted=True))
+    return exp.to_table(source.table, dialect="duckdb")
 
 
 def _is_ibis(data: Any) -> bool:

@@ -1,0 +1,42 @@
+"""Say in the words of the command line what the library's messages say in Python's."""
+
+from __future__ import annotations
+
+import re
+
+_SPOKEN = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"schema\.confirm\('([^']*)'\)", r"`dovetail schema confirm SCHEMA \1`"),
+        (r"\bkeys=\[\.\.\.\]", "--keys"),
+        (r"\bbins=\[\.\.\.\]", "--bins"),
+        (r"Schema\.draft", "`dovetail schema draft`"),
+        (r"See Schema\.to_toml\(\)\.", "`dovetail schema draft` writes one."),
+        (r"\bnoise=, within= or spend=", "--noise, --within or --epsilon"),
+        (r"\bnoise= or spend=", "--noise or --epsilon"),
+        (r"\bwithin=(?=[.,;]|$)", "--within"),
+        (r"\bclamp=True\b", "--clamp"),
+        (r"Ledger\.create\b", "`dovetail ledger create`"),
+        (r"ledger\.set_budget\b", "`dovetail ledger raise`"),
+        (r"print ledger\.head", "run `dovetail ledger verify`"),
+        (r"`ledger\.head` prints it", "`dovetail ledger verify` prints it"),
+        (r"run verify\b", "run `dovetail ledger verify`"),
+        (r"noise\.rounded\(\) or noise\.on_lattice\(step\)", "rounded-laplace:..."),
+        (r"Leave queries= out", "Leave --queries out"),
+        (
+            r", or say share=True; share=False makes a second budget, and what both allow adds up",
+            " with --name",
+        ),
+    )
+)
+
+
+def spoken(text: str) -> str:
+    """Return a message with the options and commands that a user of the command line has.
+
+    >>> spoken("Give keys=[...] or bins=[...].")
+    'Give --keys or --bins.'
+    """
+    for pattern, words in _SPOKEN:
+        text = pattern.sub(words, text)
+    return text

@@ -1,0 +1,80 @@
+"""Schemas and ledgers from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+def test_a_schema_is_drafted_reviewed_and_checked(run, people: Path, tmp_path: Path) -> None:
+    drafted = run("schema", "draft", "people.csv").stdout
+    assert "private until you" in drafted
+    assert "reviewed = false" in (tmp_path / "people.toml").read_text()
+    asked = ("release", "people.csv", "--by", "region", "--epsilon", "1", "--budget", "epsilon=9")
+    assert "dovetail schema confirm" in run(*asked, code=2).stderr
+    assert "2 of 2 columns" in run("schema", "check", "people.toml", "--data", "people.csv").stdout
+    run("schema", "confirm", "people.toml", "region", "age")
+    assert "Every column is reviewed" in run("schema", "check", "people.toml").stdout
+    run(*asked)
+
+
+def test_a_schema_is_never_overwritten_unasked(run, people: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.toml").write_text("mine")
+    assert "--force" in run("schema", "draft", "people.csv", code=2).stderr
+    assert (tmp_path / "people.toml").read_text() == "mine"
+    run("schema", "draft", "people.csv", "--force")
+
+
+def test_a_wrong_schema_is_named(run, people: Path, tmp_path: Path) -> None:
+    run("schema", "check", "none.toml", code=4)
+    (tmp_path / "bad.toml").write_text("not = toml = at all")
+    run("schema", "check", "bad.toml", code=2)
+    (tmp_path / "other.toml").write_text('schema = "dovetail.schema/1"\n[columns.town]\ntype = "text"\n')
+    run("schema", "check", "other.toml", "--data", "people.csv", code=2)
+    run("schema", "confirm", "other.toml", "region", code=2)
+
+
+def test_a_ledger_is_created_shown_verified_and_exported(run, people: Path) -> None:
+    assert "epsilon at most 1" in run("ledger", "create", "people.csv", "--budget", "epsilon=1").stdout
+    run("release", "people.csv", "--where", "age > 40", "--within", "10")
+    shown = run("ledger", "show", "people.csv").stdout
+    assert "remains" in shown
+    assert "count where age" in shown
+    assert "The ledger is whole" in run("ledger", "verify", "people.csv.ledger").stdout
+    record = json.loads(run("ledger", "export", "people.csv", "--json").stdout)
+    assert record["schema"].startswith("dovetail.ledger/")
+    assert run("ledger", "export", "people.csv", "--csv").stdout.startswith("sequence,at,kind")
+    run("ledger", "export", "people.csv", code=2)
+
+
+def test_a_ledger_of_its_own_needs_the_name_of_the_data(run) -> None:
+    assert "--dataset" in run("ledger", "create", "a.ledger", "--budget", "epsilon=1", code=2).stderr
+    run("ledger", "create", "a.ledger", "--dataset", "visits", "--budget", "epsilon=1,delta=1e-6")
+    assert "delta = 1e-6" in run("ledger", "show", "a.ledger").stdout
+
+
+def test_a_second_budget_is_refused(run) -> None:
+    run("ledger", "create", "adult", "--budget", "epsilon=1")
+    said = run("ledger", "create", "adult", "--budget", "epsilon=2", code=5).stderr
+    assert "dovetail ledger raise" in said
+
+
+def test_raising_after_an_answer_says_ex_post(run) -> None:
+    run("release", "adult", "--epsilon", "0.5", "--budget", "epsilon=1")
+    assert "ex post" in run("ledger", "raise", "adult", "--budget", "epsilon=2").stderr
+    assert "ex post" in run("ledger", "show", "adult").stdout
+    run("ledger", "raise", "adult", "--budget", "epsilon=0.1", code=2)
+
+
+def test_an_edited_ledger_is_found_out(run, tmp_path: Path) -> None:
+    import sqlite3
+
+    run("ledger", "create", "a.ledger", "--dataset", "visits", "--budget", "epsilon=1")
+    with sqlite3.connect(tmp_path / "a.ledger") as database:
+        database.execute("UPDATE dovetail_events SET content = replace(content, '\"1\"', '\"9\"')")
+    database.close()
+    run("ledger", "verify", "a.ledger", code=5)
+
+
+def test_a_ledger_that_is_not_there_is_exit_code_5(run) -> None:
+    assert "dovetail ledger create" in run("ledger", "show", "none.ledger", code=5).stderr

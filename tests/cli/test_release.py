@@ -1,0 +1,192 @@
+"""Releasing and pricing from the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+EDUCATION = ("release", "adult", "--by", "education", "--within", "5")
+
+
+def test_one_command_gives_a_first_histogram(run) -> None:
+    text = run(*EDUCATION, "--budget", "epsilon=1").stdout
+    assert "Bachelors" in text
+    assert "± 5" in text
+    assert "remains   epsilon 0.461825" in text
+
+
+def test_a_pipe_gets_no_colours_and_no_line_beyond_80(run) -> None:
+    text = run(*EDUCATION, "--budget", "epsilon=1").stdout
+    assert "\x1b" not in text
+    chart = text.split("\n\n")[0].splitlines()
+    assert max(map(len, chart)) <= 80
+    assert len(chart) == 17
+
+
+def test_the_same_question_again_is_free_and_the_same(run) -> None:
+    first = run(*EDUCATION, "--budget", "epsilon=1", "--json").stdout
+    again = run(*EDUCATION, "--json").stdout
+    assert json.loads(first)["rows"] == json.loads(again)["rows"]
+    assert json.loads(again)["stored"]
+    assert "nothing: this is the answer given on" in run(*EDUCATION).stdout
+
+
+def test_a_question_beyond_the_budget_is_exit_code_3(run) -> None:
+    run(*EDUCATION, "--budget", "epsilon=1")
+    refused = run("release", "adult", "--by", "sex", "--within", "5", code=3)
+    assert refused.stdout == ""
+    assert "remains epsilon 0.461825" in refused.stderr
+    assert "Nothing was spent" in refused.stderr
+
+
+def test_json_and_csv_hold_the_same_rows(run) -> None:
+    rows = json.loads(run(*EDUCATION, "--budget", "epsilon=1", "--json").stdout)["rows"]
+    table = list(csv.DictReader(io.StringIO(run(*EDUCATION, "--csv").stdout)))
+    assert [int(row["value"]) for row in table] == [row["value"] for row in rows]
+    assert [row["education"] for row in table] == [row["keys"]["education"] for row in rows]
+
+
+def test_the_interval_is_the_one_that_was_asked_for(run) -> None:
+    asked = (*EDUCATION, "--probability", "0.999", "--budget", "epsilon=3", "--csv")
+    for row in csv.DictReader(io.StringIO(run(*asked).stdout)):
+        assert int(row["high"]) - int(row["low"]) == 10
+
+
+def test_a_picture_is_written(run, tmp_path: Path) -> None:
+    run(*EDUCATION, "--budget", "epsilon=1", "--plot", "out.png")
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["out.txt", "missing/out.png"])
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_spent(
+    run, tmp_path: Path, name: str
+) -> None:
+    run(*EDUCATION, "--budget", "epsilon=1", "--plot", name, code=2)
+    assert not list(tmp_path.rglob("*.ledger"))
+
+
+def test_sums_means_bins_and_where_work(run) -> None:
+    asked = (
+        "release",
+        "adult",
+        "--ledger",
+        "a.ledger",
+        "--budget",
+        "epsilon=100",
+        "--json",
+        "--epsilon",
+        "5",
+    )
+    ages = json.loads(run(*asked, "--by", "age", "--bins", "age=0,30,60,120").stdout)["rows"]
+    assert [row["keys"]["age"] for row in ages] == ["[0, 30)", "[30, 60)", "[60, 120)"]
+    mean = json.loads(run(*asked, "--mean", "age", "--low", "0", "--high", "100").stdout)["rows"][0]
+    assert 38 < mean["value"] < 39
+    total = json.loads(run(*asked, "--sum", "age", "--by", "sex").stdout)["rows"]
+    assert len(total) == 2
+    count = json.loads(run(*asked, "--where", "age >= 40 AND sex = 'Female'").stdout)["rows"][0]
+    assert abs(count["value"] - 4209) < 50
+
+
+def test_a_planned_budget_is_shared_among_its_answers(run) -> None:
+    asked = ("release", "adult", "--queries", "2", "--where")
+    assert "paid in advance by the plan" in run(*asked, "age > 40", "--budget", "epsilon=1").stdout
+    run(*asked, "age > 50")
+    assert "All 2 answers" in run(*asked, "age > 60", code=3).stderr
+
+
+def test_data_without_a_budget_name_the_option_and_leave_no_ledger(run, tmp_path: Path) -> None:
+    assert "--budget epsilon=1" in run(*EDUCATION, code=2).stderr
+    assert not list(tmp_path.rglob("*.ledger"))
+
+
+def test_a_question_without_a_price_lists_the_ways_to_pay(run) -> None:
+    said = run("release", "adult", "--by", "education", "--budget", "epsilon=1", code=2).stderr
+    for way in ("--within", "--epsilon", "--noise", "--queries"):
+        assert way in said
+
+
+def test_a_table_without_a_schema_leads_to_one(run, people: Path) -> None:
+    refused = run("release", "people.csv", "--by", "region", "--within", "5", "--budget", "epsilon=1", code=2)
+    assert len(refused.stderr.splitlines()) <= 24
+    commands = [line.strip() for line in refused.stderr.splitlines() if line.startswith("  dovetail ")]
+    for command in commands[:3]:
+        run(*command.split()[1:])
+
+
+def test_keys_can_be_named_in_the_question(run, people: Path) -> None:
+    asked = ("release", "people.csv", "--by", "region", "--epsilon", "1", "--budget", "epsilon=9", "--json")
+    rows = json.loads(run(*asked, "--keys", "region=north,south,nowhere").stdout)["rows"]
+    assert [row["keys"]["region"] for row in rows] == ["north", "south", "nowhere"]
+    assert abs(rows[2]["value"]) < 40
+    assert "written COLUMN=VALUE" in run(*asked, "--keys", "north,south", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--within", "nan"),
+        ("--within", "-1"),
+        ("--within", "5", "--probability", "2"),
+        ("--within", "5", "--epsilon", "1"),
+        ("--probability", "0.9", "--epsilon", "1"),
+        ("--epsilon", "0"),
+        ("--epsilon", "1e400000000"),
+        ("--epsilon", "1", "--zeta", "1"),
+        ("--zeta", "0.5"),
+        ("--delta", "1e-6"),
+        ("--noise", "laplace:1"),
+        ("--queries", "0"),
+        ("--queries", "1.5"),
+        ("--epsilon", "1", "--json", "--csv"),
+        ("--epsilon", "1", "--neighbours", "none"),
+        ("--epsilon", "1", "--sum", "age", "--mean", "age"),
+        ("--epsilon", "1", "--low", "0"),
+        ("--epsilon", "1", "--by", "salary"),
+        ("--epsilon", "1", "--by", "age", "--bins", "age=5,4"),
+        ("--epsilon", "1", "--by", "age", "--bins", "age"),
+        ("--epsilon", "1", "--where", "1/(age-5) > 0"),
+        ("--epsilon", "1", "--where", "age > 1; DROP TABLE data"),
+        ("--epsilon", "1", "--where", "age > (SELECT 1)"),
+        ("--epsilon", "1", "--budget", "epsilon=0"),
+        ("--epsilon", "1", "--budget", "zeta=1"),
+        ("--epsilon", "1", "--budget", "epsilon=1,epsilon=2"),
+        ("--epsilon", "1", "--name", "a/b"),
+    ],
+)
+def test_hostile_arguments_are_usage_errors(run, more: tuple[str, ...]) -> None:
+    default = () if "--budget" in more else ("--budget", "epsilon=9")
+    result = run("release", "adult", *default, *more, code=2)
+    assert result.stdout == ""
+    assert "should not have happened" not in result.stderr
+
+
+def test_data_that_cannot_be_read_are_exit_code_4(run, tmp_path: Path) -> None:
+    run("release", "nothing.csv", "--epsilon", "1", "--budget", "epsilon=9", code=4)
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 this is not one")
+    run("release", "broken.parquet", "--epsilon", "1", "--budget", "epsilon=9", code=4)
+
+
+def test_a_broken_ledger_is_exit_code_5(run, tmp_path: Path) -> None:
+    (tmp_path / "bad.ledger").write_text("this is no ledger")
+    asked = ("release", "adult", "--epsilon", "1", "--budget", "epsilon=9")
+    run(*asked, "--ledger", "bad.ledger", code=5)
+    run(*asked, "--ledger", "nowhere/a.ledger", code=5)
+
+
+def test_a_price_is_what_the_release_then_costs(run, tmp_path: Path) -> None:
+    asked = ("adult", "--by", "sex", "--within", "7", "--json")
+    price = json.loads(run("price", *asked).stdout)
+    assert not list(tmp_path.rglob("*.ledger"))
+    assert (price["remaining"], price["affordable"]) == (None, None)
+    assert price["charge"] == json.loads(run("release", *asked, "--budget", "epsilon=0.6").stdout)["charge"]
+    second = run("price", "adult", "--by", "race", "--within", "7").stdout
+    assert "affordable  no" in second
+
+
+def test_zeta_never_stands_without_the_worst_case(run) -> None:
+    text = run("price", "adult", "--noise", "mixture:0.2,1,5").stdout
+    assert "epsilon 1 in the worst case, zeta 0.328" in text
