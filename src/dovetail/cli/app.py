@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import ledger, noise, price, release, schema, version
+from .commands import audit, ledger, noise, paper, price, release, schema, version
 from .failures import report
 from .options import listing
 from .screen import prepared
@@ -26,6 +26,7 @@ _EPILOG = "\n\n".join(
         listing(
             "Exit codes:",
             "0  done",
+            "1  an audit fails, or a fault of Dovetail itself",
             "2  wrong usage, or a question that cannot be answered privately",
             "3  the budget does not cover it; nothing was spent",
             "4  the data cannot be read, or a file cannot be written",
@@ -75,5 +76,5 @@ def frame(
         command.debug = debug
 
 
-for module in (release, price, noise, schema, ledger, version):
+for module in (release, price, noise, audit, schema, ledger, paper, version):
     module.add_to(app)

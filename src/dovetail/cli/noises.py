@@ -90,12 +90,14 @@ def read_noise(text: str) -> Noise:
 
 
 def spelled(noise: Noise) -> str:
-    """Return a piecewise noise as the command line reads it, any other one as it prints.
+    """Return a noise as the command line reads it, where it has such a form, or as it prints.
 
-    >>> spelled(read_noise("mixture:0.2,1,5"))
-    'mixture:0.2,1,5'
+    >>> spelled(read_noise("mixture:0.2,1,5")), spelled(read_noise("gaussian:4"))
+    ('mixture:0.2,1,5', 'gaussian:4')
     """
     data = noise.to_dict()
+    if data.get("kind") == "discrete-gaussian":
+        return f"gaussian:{data['sigma']}"
     if data.get("kind") != "piecewise-geometric":
         return repr(noise)
     rates, breaks = data["rates"], data["breaks"]
