@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import gcd, inf, lcm, log1p, nextafter
+from math import gcd, inf, lcm, log, log1p, nextafter
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -118,8 +118,8 @@ def log_sum(exponents: Floats) -> float:
     """Return ln of a sum of exponentials."""
     if not len(exponents):
         return -inf
-    peak = float(np.max(exponents))
-    return peak if peak == -inf else peak + float(np.log(np.sum(np.exp(exponents - peak))))
+    peak = float(exponents.max())
+    return peak if peak == -inf else peak + log(np.exp(exponents - peak).sum())
 
 
 def log_sum_up(left: Floats, right: Floats) -> float:

@@ -14,8 +14,9 @@ from .curve import Curve
 from .tilted import Lattice, lattice, tilted
 
 _LARGEST_POWER = 400.0  # of tilt times the range of one loss
-_BISECTIONS = 60
+_ROUGHLY = 0.01
 _HALVINGS = 12
+_NEAR = 4.0  # ln of how much errors at the answer may exceed those at the centre
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,6 +115,8 @@ class OneWay:
         else:
             plain = self._curve(0.0)
             found = max(plain.epsilon(delta), plain.start, 0.0)
+        if tilt * abs(self._lattice().moments(tilt)[1] - found) < _NEAR:
+            return min(found, worst)
         # Once more with the tilt whose centre is the answer, where errors are smallest.
         again = self._curve(self._tilt(lambda total, mean, tilt: mean - found)).epsilon(delta)
         return min(found, again if again > -inf else inf, worst)
@@ -156,8 +159,10 @@ class OneWay:
         """Return the tilt in [0, largest] where an increasing function of it passes 0."""
         on = self._lattice()
         reach = max(int(factor.steps[-1] - factor.steps[0]) for factor in on.factors) * on.step
-        low, high = 0.0, _LARGEST_POWER / max(reach, on.step)
-        for _ in range(_BISECTIONS):
+        largest = _LARGEST_POWER / max(reach, on.step)
+        low, high = 0.0, largest
+        # Any tilt is sound; a rough one costs a little accuracy only.
+        while high - low > _ROUGHLY * max(high, 1e-6 * largest):
             middle = (low + high) / 2
             total, mean, _ = on.moments(middle)
             low, high = (middle, high) if excess(total, mean, middle) < 0 else (low, middle)

@@ -61,10 +61,10 @@ class Lattice:
             exponents = factor.log_masses + tilt * self.step * factor.steps
             total = log_sum(exponents)
             weights = np.exp(exponents - total)
-            centre = float(np.sum(weights * factor.steps))
+            centre = float(weights @ factor.steps)
             log_total += factor.uses * total
             mean += factor.uses * centre * self.step
-            variance += factor.uses * float(np.sum(weights * (factor.steps - centre) ** 2)) * self.step**2
+            variance += factor.uses * float(weights @ (factor.steps - centre) ** 2) * self.step**2
         return log_total, mean, variance
 
     @property
@@ -177,25 +177,26 @@ def _window(on: Lattice, tilt: float, mean: float, variance: float) -> tuple[int
     half = 9 * sqrt(variance) / on.step + 2
     while True:
         first, last = max(low, int(mean / on.step - half)), min(high, int(mean / on.step + half) + 1)
-        right = -inf if last == high else _chernoff(on, tilt, last, half, 1)
-        left = -inf if first == low else _chernoff(on, tilt, first, half, -1)
+        rough = half * on.step / max(variance, on.step**2)
+        right = -inf if last == high else _chernoff(on, tilt, last, rough)
+        left = -inf if first == low else _chernoff(on, tilt, first, -rough)
         if max(left, right) < _NEGLIGIBLE or last - first > _MOST_POINTS:
             return first, last, exp(left), exp(right)
         half *= 1.5
 
 
-def _chernoff(on: Lattice, tilt: float, edge: int, half: float, side: int) -> float:
-    """Return a bound on ln of the tilted mass beyond `edge`."""
+def _chernoff(on: Lattice, tilt: float, edge: int, rough: float) -> float:
+    """Return a bound on ln of the tilted mass beyond `edge`; `rough` is the further tilt of a Gaussian."""
     base, best = on.log_moment(tilt), 0.0
     uses = sum(factor.uses for factor in on.factors)
     pad = (abs(base) + abs(tilt * edge * on.step) + 16 * uses + 64) * ROUNDING * 16
-    _, _, variance = on.moments(tilt)
-    guess = half * on.step / max(variance, on.step**2)
-    for scale in (0.25, 0.5, 0.75, 1.0, 1.5):
-        more = side * guess * scale
+    for scale in (1.0, 0.75, 0.5, 0.25, 1.5):
+        more = rough * scale
         bound = on.log_moment(tilt + more) - base - more * edge * on.step
         if isfinite(bound):
             best = min(best, bound + pad)
+        if best < _NEGLIGIBLE:
+            break
     return best
 
 
