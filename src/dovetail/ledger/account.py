@@ -5,31 +5,50 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from dovetail.check import integer
 from dovetail.errors import (
     BudgetExceeded,
     InvalidParameter,
-    LedgerBusy,
     LedgerCorrupt,
     LedgerError,
-    RequestConflict,
 )
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 
 from .amounts import columns, seal
+from .answers import answered_before, digest
 from .names import plain
-from .schema import datasets, plans, requests
+from .schema import WHOLE, datasets, plans, requests
 from .standing import row_of, standing
 from .store import Pen, Store, event_at
 
 _LONGEST_REASON = 200
+
+# Built once: SQLAlchemy needs longer to build such a statement than SQLite to run it.
+_RESERVE = insert(requests).values(closing=None)
+_PAY = (
+    update(datasets)
+    .where(datasets.c.id == bindparam("of"), datasets.c.latest == bindparam("seen"))
+    .values({name: bindparam(name) for name in ("epsilon", "zeta", "delta", "renyi", "latest")})
+)
+_MY_PLAN = (plans.c.id == bindparam("plan"), plans.c.dataset == bindparam("of"))
+_WANTED = bindparam("wanted", type_=WHOLE)
+_TAKE_SLOTS = update(plans).where(*_MY_PLAN, plans.c.left >= _WANTED).values(left=plans.c.left - _WANTED)
+_SLOTS = select(plans.c.slots, plans.c.left).where(*_MY_PLAN)
+_CLOSE = (
+    update(requests)
+    .where(
+        requests.c.id == bindparam("request"),
+        requests.c.dataset == bindparam("of"),
+        requests.c.state == "reserved",
+    )
+    .values(state=bindparam("state"), closing=bindparam("closing"))
+)
 
 
 class DatasetAccount:
@@ -76,9 +95,8 @@ class DatasetAccount:
         plain("analyst", request.analyst)
         if request.key is not None:
             plain("request", request.key)
-        question = digest(request.body)
         with self._store.writing() as pen:
-            stored = self._answered_before(pen.connection, request, question)
+            stored = answered_before(pen.connection, self._dataset, request)
             if stored is not None:
                 return stored
             content: dict[str, Any] = {"analyst": request.analyst, "body": request.body}
@@ -90,17 +108,9 @@ class DatasetAccount:
             else:
                 content |= self._pay(pen, request.charge)
             made = pen.record("reservation", self._dataset, content)
-            pen.connection.execute(
-                insert(requests).values(
-                    id=made.sequence,
-                    dataset=self._dataset,
-                    analyst=request.analyst,
-                    key=request.key,
-                    question=question,
-                    state="reserved",
-                    closing=None,
-                )
-            )
+            row = {"id": made.sequence, "dataset": self._dataset, "analyst": request.analyst}
+            row |= {"key": request.key, "question": digest(request.body), "state": "reserved"}
+            pen.connection.execute(_RESERVE, row)
         return Reservation(made.sequence)
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
@@ -139,11 +149,8 @@ class DatasetAccount:
             self._refuse(budget, spent, charge)
         total = columns(spent + charge)
         # The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more.
-        paid = pen.connection.execute(
-            update(datasets)
-            .where(datasets.c.id == self._dataset, datasets.c.latest == row["latest"])
-            .values(**total, latest=pen.next)
-        )
+        seen = {"of": self._dataset, "seen": row["latest"]}
+        paid = pen.connection.execute(_PAY, total | seen | {"latest": pen.next})
         if paid.rowcount != 1:
             raise LedgerCorrupt("the sum of a dataset moved while the ledger was locked. Nothing was spent.")
         return {"charge": charge.to_dict(), "seal": seal(row["budget"], total)}
@@ -160,13 +167,10 @@ class DatasetAccount:
     def _take_slots(self, connection: Connection, plan: int, wanted: int) -> int:
         """Use slots of a plan that was paid before, all of them or none."""
         wanted = integer("slots", wanted, low=1, high=2**31)
-        mine = (plans.c.id == plan, plans.c.dataset == self._dataset)
-        taken = connection.execute(
-            update(plans).where(*mine, plans.c.left >= wanted).values(left=plans.c.left - wanted)
-        )
-        if taken.rowcount == 1:
+        mine = {"plan": plan, "of": self._dataset}
+        if connection.execute(_TAKE_SLOTS, mine | {"wanted": wanted}).rowcount == 1:
             return plan
-        row = connection.execute(select(plans.c.slots, plans.c.left).where(*mine)).one_or_none()
+        row = connection.execute(_SLOTS, mine).one_or_none()
         if row is None:
             raise InvalidParameter(
                 "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
@@ -178,64 +182,10 @@ class DatasetAccount:
             remaining=row.left,
         )
 
-    def _answered_before(
-        self, connection: Connection, request: Request, question: str
-    ) -> StoredAnswer | None:
-        """Return the stored answer to a retry or to the same question; refuse a retry without one."""
-        if request.key is not None:
-            row = connection.execute(
-                select(requests).where(
-                    requests.c.dataset == self._dataset,
-                    requests.c.analyst == request.analyst,
-                    requests.c.key == request.key,
-                )
-            ).one_or_none()
-            if row is not None:
-                return self._retried(connection, row, request, question)
-        if request.fresh:
-            return None
-        row = connection.execute(
-            select(requests)
-            .where(
-                requests.c.dataset == self._dataset,
-                requests.c.question == question,
-                requests.c.state == "answered",
-            )
-            .order_by(requests.c.id.desc())
-            .limit(1)
-        ).one_or_none()
-        return None if row is None else _stored(connection, row, request.body)
-
-    def _retried(self, connection: Connection, row: Any, request: Request, question: str) -> StoredAnswer:
-        if row.question != question:
-            raise RequestConflict(
-                f"the request key {request.key!r} was used for another question. Use one key per question."
-            )
-        if row.state == "answered":
-            return _stored(connection, row, request.body)
-        if row.state == "failed":
-            raise LedgerError(
-                f"the request {request.key!r} failed and stays charged. "
-                "Ask again with a new key, which pays again."
-            )
-        since = event_at(connection, row.id).at
-        raise LedgerBusy(
-            f"the request {request.key!r} was reserved at {since} and is not answered yet. This retry spent "
-            "nothing: try again. If the first attempt was interrupted, its charge stays; "
-            "ask with a new key, which pays again."
-        )
-
     def _close(self, reservation: Reservation, state: str, kind: str, content: Mapping[str, Any]) -> datetime:
         with self._store.writing() as pen:
-            closed = pen.connection.execute(
-                update(requests)
-                .where(
-                    requests.c.id == reservation.id,
-                    requests.c.dataset == self._dataset,
-                    requests.c.state == "reserved",
-                )
-                .values(state=state, closing=pen.next)
-            )
+            mine = {"request": reservation.id, "of": self._dataset}
+            closed = pen.connection.execute(_CLOSE, mine | {"state": state, "closing": pen.next})
             if closed.rowcount != 1:
                 raise LedgerError(
                     f"reservation {reservation.id} of {self.name!r} is not open: "
@@ -243,17 +193,6 @@ class DatasetAccount:
                 )
             made = pen.record(kind, self._dataset, {"request": reservation.id, **content})
         return datetime.fromisoformat(made.at)
-
-
-def digest(body: str) -> str:
-    """Return the short name of a question that the index keeps."""
-    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _stored(connection: Connection, row: Any, body: str) -> StoredAnswer:
-    event = event_at(connection, row.closing)
-    answer = json.loads(event.content)["answer"]
-    return StoredAnswer(body, answer, datetime.fromisoformat(event.at))
 
 
 def _plan(connection: Connection, row: Any) -> PlanState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,14 +30,17 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _meaning(place, error) from error
+        lost = error.connection_invalidated
+        raise _meaning(place, error.orig, lost) from error
+    except sqlite3.Error as error:
+        raise _meaning(place, error, lost=False) from error
     except SQLAlchemyError as error:
         raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
 
 
-def _meaning(place: str, error: DBAPIError) -> LedgerError:
-    name = getattr(error.orig, "sqlite_errorname", None) or ""
-    state = getattr(error.orig, "sqlstate", None) or ""
+def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    state = getattr(error, "sqlstate", None) or ""
     if name.startswith(_BUSY) or state in _BUSY_STATES:
         return LedgerBusy(
             f"the ledger {place} is held by another process. Nothing was spent by this call; try again."
@@ -46,15 +50,15 @@ def _meaning(place: str, error: DBAPIError) -> LedgerError:
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
             return LedgerError(f"the ledger {place} failed: {words}. {_CAUTION}")
-    if error.connection_invalidated:
+    if lost:
         return LedgerError(f"the connection to the ledger {place} was lost. {_CAUTION}")
-    first_line = str(error.orig).strip().split("\n", 1)[0]
+    first_line = str(error).strip().split("\n", 1)[0]
     return LedgerError(f"the ledger {place} failed: {first_line}. {_CAUTION}")
 
 
-def _unreadable(error: DBAPIError) -> bool:
+def _unreadable(error: BaseException | None) -> bool:
     """Recognise text columns that are no longer text, which the driver reports without a code."""
-    return "Could not decode to UTF-8" in str(error.orig)
+    return "Could not decode to UTF-8" in str(error)
 
 
 _CAUTION = "No answer was given; a charge may have been recorded."

@@ -18,7 +18,6 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
-    UniqueConstraint,
 )
 
 SCHEMA_VERSION = 1
@@ -113,6 +112,15 @@ requests = Table(
     CheckConstraint(
         "state IN ('reserved', 'answered', 'failed') AND (closing IS NULL) = (state = 'reserved')"
     ),
-    UniqueConstraint("dataset", "analyst", "key"),
+)
+# Only requests that carry a key are in it.
+Index(
+    "dovetail_keys",
+    requests.c.dataset,
+    requests.c.analyst,
+    requests.c.key,
+    unique=True,
+    sqlite_where=requests.c.key.is_not(None),
+    postgresql_where=requests.c.key.is_not(None),
 )
 Index("dovetail_questions", requests.c.dataset, requests.c.question)

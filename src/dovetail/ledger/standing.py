@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
@@ -14,13 +15,20 @@ from dovetail.privacy.charge import Charge
 from .amounts import charge_of
 from .schema import datasets
 
+_ROW = select(datasets).where(datasets.c.id == bindparam("of"))
+
 
 def row_of(connection: Connection, dataset: int) -> Mapping[str, Any]:
     """Return a dataset's row by column name."""
-    query = select(datasets).where(datasets.c.id == dataset)
-    return dict(connection.execute(query).mappings().one())
+    return dict(connection.execute(_ROW, {"of": dataset}).mappings().one())
 
 
 def standing(row: Mapping[str, Any]) -> tuple[Budget, Charge]:
     """Return the budget and the sum that a dataset's row holds."""
-    return Budget.from_dict(json.loads(row["budget"])), charge_of(row)
+    return budget_of(row["budget"]), charge_of(row)
+
+
+@lru_cache(maxsize=256)
+def budget_of(text: str) -> Budget:
+    """Read a budget as the ledger keeps it."""
+    return Budget.from_dict(json.loads(text))

@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import URL, Connection, Engine, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, bindparam, insert, inspect, select, text, update
 
 from dovetail.errors import LedgerCorrupt, LedgerError
 
@@ -24,8 +24,23 @@ from .witness import Witness
 # every later statement of a READ COMMITTED transaction then sees all that was committed before. SQLite holds
 # its lock already.
 _LOCK = update(ledger).values(sequence=ledger.c.sequence).returning(ledger.c.sequence, ledger.c.hash)
+_ADVANCE = (
+    update(ledger)
+    .where(ledger.c.sequence == bindparam("found"), ledger.c.hash == bindparam("found_hash"))
+    .values(sequence=bindparam("sequence"), hash=bindparam("hash"))
+)
+_RECORD = insert(events)
+_EVENT = select(events).where(events.c.sequence == bindparam("number"))
 # Any fixed number: it keeps two processes from creating the same tables.
 _CREATION_LOCK = 0x646F7665
+
+
+class _Engines(NamedTuple):
+    """One pool of connections, seen by readers and by writers; `owner` is the process that opened it."""
+
+    reader: Engine
+    writer: Engine
+    owner: int
 
 
 class Store:
@@ -35,8 +50,8 @@ class Store:
         self._where = parsed(location)
         self._patience = patience
         self._witness = witness
-        self._engine, self._owner = self._connected(), os.getpid()
-        self._inherited: list[Engine] = []
+        self._engines = self._connected()
+        self._inherited: list[_Engines] = []
 
     @property
     def place(self) -> str:
@@ -50,49 +65,41 @@ class Store:
         """Return the file of an embedded ledger; None on a server."""
         return self._where if isinstance(self._where, Path) else None
 
-    def _connected(self) -> Engine:
-        if isinstance(self._where, URL):
-            return postgres_engine(self._where, self._patience)
-        return sqlite_engine(self._where, self._patience)
+    def _connected(self) -> _Engines:
+        if isinstance(self._where, Path):
+            engine = sqlite_engine(self._where, self._patience)
+            return _Engines(engine, engine.execution_options(writing=True), os.getpid())
+        engine = postgres_engine(self._where, self._patience)
+        return _Engines(engine.execution_options(isolation_level="REPEATABLE READ"), engine, os.getpid())
 
-    @property
-    def engine(self) -> Engine:
-        """Return this process's own engine: a connection that was open across fork belongs to the parent."""
-        if self._owner != os.getpid():
+    def _own(self) -> _Engines:
+        """Return this process's engines: a connection that was open across fork belongs to the parent."""
+        if self._engines.owner != os.getpid():
             # Kept, never closed: closing it here would act on the parent's connections.
-            self._inherited.append(self._engine)
-            self._engine, self._owner = self._connected(), os.getpid()
-        return self._engine
+            self._inherited.append(self._engines)
+            self._engines = self._connected()
+        return self._engines
 
     def exists(self) -> bool:
         """Tell whether a ledger was created here."""
         if self.path is not None and not self.path.exists():
             return False
-        with translated(self.place), self.engine.connect() as connection:
+        with translated(self.place), self._own().reader.connect() as connection:
             return inspect(connection).has_table(ledger.name)
 
     def create(self) -> bool:
         """Create an empty ledger in one transaction; tell whether it was not there before."""
         if self.path is not None:
             self._make_file(self.path)
-        with translated(self.place), self.engine.connect() as connection:
-            connection.execution_options(writing=True)
-            with connection.begin():
-                if self.path is None:
-                    connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
-                if inspect(connection).has_table(ledger.name):
-                    return False
-                metadata.create_all(connection)
-                identity = uuid.uuid4().hex
-                connection.execute(
-                    insert(ledger).values(
-                        id=1,
-                        schema_version=SCHEMA_VERSION,
-                        identity=identity,
-                        sequence=0,
-                        hash=origin(identity).hash,
-                    )
-                )
+        with translated(self.place), self._own().writer.begin() as connection:
+            if self.path is None:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
+            if inspect(connection).has_table(ledger.name):
+                return False
+            metadata.create_all(connection)
+            identity = uuid.uuid4().hex
+            row = {"id": 1, "schema_version": SCHEMA_VERSION, "identity": identity}
+            connection.execute(insert(ledger), row | {"sequence": 0, "hash": origin(identity).hash})
         return True
 
     def _make_file(self, path: Path) -> None:
@@ -107,28 +114,23 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Read one consistent state of the ledger."""
-        with translated(self.place), self.engine.connect() as connection:
-            if self.path is None:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
-                yield connection
+        with translated(self.place), self._own().reader.begin() as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Pen]:
         """Hold the only pen; what was recorded is durable when this ends, and undone if it raises."""
-        with translated(self.place), self.engine.connect() as connection:
-            connection.execution_options(writing=True)
-            with connection.begin():
-                row = connection.execute(_LOCK).one()
-                pen = Pen(connection, Head(row.sequence, row.hash))
-                yield pen
-                pen.put_down()
+        with translated(self.place), self._own().writer.begin() as connection:
+            row = connection.execute(_LOCK).one()
+            pen = Pen(connection, Head(row.sequence, row.hash))
+            yield pen
+            pen.put_down()
         if self._witness is not None and pen.written:
             self._witness.append(pen.head)
 
     def close(self) -> None:
         """Close this process's connections."""
-        self.engine.dispose()
+        self._own().writer.dispose()
 
 
 class Pen:
@@ -153,31 +155,20 @@ class Pen:
         """Append one event and link it to the chain."""
         event = Event(self.next, chain.now().isoformat(), kind, dataset, canonical(content))
         self.head = Head(event.sequence, event.hash_after(self.head.hash))
-        self.connection.execute(
-            insert(events).values(
-                sequence=event.sequence,
-                at=event.at,
-                kind=kind,
-                dataset=dataset,
-                content=event.content,
-                hash=self.head.hash,
-            )
-        )
+        row = {"sequence": event.sequence, "at": event.at, "kind": kind, "dataset": dataset}
+        self.connection.execute(_RECORD, row | {"content": event.content, "hash": self.head.hash})
         return event
 
     def put_down(self) -> None:
         """Move the head; it must still be where it was found."""
         if not self.written:
             return
-        moved = self.connection.execute(
-            update(ledger)
-            .where(ledger.c.sequence == self._found.sequence, ledger.c.hash == self._found.hash)
-            .values(sequence=self.head.sequence, hash=self.head.hash)
-        )
-        if moved.rowcount != 1:
+        found = {"found": self._found.sequence, "found_hash": self._found.hash}
+        moved = {"sequence": self.head.sequence, "hash": self.head.hash}
+        if self.connection.execute(_ADVANCE, found | moved).rowcount != 1:
             raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
 
 
 def event_at(connection: Connection, sequence: int) -> Any:
     """Return the row of one event, or None."""
-    return connection.execute(select(events).where(events.c.sequence == sequence)).one_or_none()
+    return connection.execute(_EVENT, {"number": sequence}).one_or_none()

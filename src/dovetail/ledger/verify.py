@@ -14,8 +14,8 @@ from dovetail.errors import DovetailError, LedgerCorrupt
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import ORDERS, Charge
 
-from .account import digest
 from .amounts import caps, columns, seal
+from .answers import digest
 from .chain import Head, canonical, linked, origin
 from .schema import datasets, events, ledger, names, plans, requests, sources
 
