@@ -41,7 +41,7 @@ NASTY = [
     LaplaceMixture(50, "1e-9", HUGE + THIRD),
     LaplaceMixture(50, "1e-9", THIRD),
     LaplaceMixture("1e-9", 50, THIRD),
-    LaplaceMixture("0.7", 175, 286),  # much cancels at the break if the tail is folded into one exponential
+    LaplaceMixture("0.7", 175, 286),
     LaplaceMixture(50, "1e-9", "14.1"),
     PiecewiseLaplace((1, "1e-9", 50, "1e-9", 3), (THIRD, 1, HUGE - THIRD, HUGE + THIRD)),
     PiecewiseGeometric((1, "1e-9", 50, "1e-9", 3), (1, 2, 10**9 - 1, 10**9)),

@@ -178,7 +178,7 @@ class DecayTable:
 
     @staticmethod
     def _tail_at(decay: Decay, start: Fraction) -> float:
-        return nearest(lambda: decay.tail(start)) if start or not decay.whole else 1.0
+        return nearest(lambda: decay.tail(start))
 
     def find(self, x: Floats) -> NDArray[np.intp] | int:
         """Return the number of the stretch of each x >= 0 (0 for all, where there is one)."""
@@ -273,9 +273,11 @@ class DecayTable:
         number = np.zeros(tail.shape, np.intp)
         for i in range(1, len(self.rate)):
             number += tail <= self.tails[i]
-        # The quick form of the tail, solved for x: what is subtracted has the sign that adds where the decay
-        # outside is steeper; where it is gentler, the cancellation is the conditioning of x itself.
-        with np.errstate(divide="ignore"):
-            fall = self.log_endless[number] - np.log(np.maximum(tail - self.rest[number], 0))
+        # Solve  tail = endless·exp(-fall) + rest  for the fall since the start. Where little has fallen, what
+        # the tail has lost says so more precisely than its log.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            lost = (self.tails[number] - tail) / np.exp(self.log_endless[number])
+            far = self.log_endless[number] - np.log(np.maximum(tail - self.rest[number], 0))
+            fall = np.where(lost < 0.5, -np.log1p(-np.minimum(lost, 0.5)), far)
             result: Floats = np.clip(self.start[number] + fall / self.rate[number], 0, self.end[number])
         return result
