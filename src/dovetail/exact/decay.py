@@ -86,14 +86,20 @@ class Decay:
     def _constants_here(self) -> tuple[list[arb], arb]:
         known = self._constants.get(ctx.prec)
         if known is None:
-            known = self._constants[ctx.prec] = (self.beyond(), self.total())
+            beyond = self._beyond()
+            known = self._constants[ctx.prec] = (beyond, self._total(beyond[0]))
         return known
 
     def beyond(self) -> list[arb]:
-        """Return, for each stretch, the weight after it in units of the decay continued to its end.
+        """Return, for each stretch, the weight after it in units of the decay continued to its end."""
+        return self._constants_here()[0]
 
-        Ratios are formed from differences of exact levels, so that nothing underflows.
-        """
+    def total(self) -> arb:
+        """Return the sum of all weights, both signs."""
+        return self._constants_here()[1]
+
+    def _beyond(self) -> list[arb]:
+        """Form the ratios from differences of exact levels, so that nothing underflows."""
         result = [arb(0)] * len(self.stretches)
         for i in range(len(self.stretches) - 2, -1, -1):
             stretch, after = self.stretches[i], self.stretches[i + 1]
@@ -110,10 +116,9 @@ class Decay:
         fall = ball(stretch.rate * stretch.length)
         return -(-fall).expm1() / self.unit(stretch.rate) + (-fall).exp() * beyond
 
-    def total(self) -> arb:
-        """Return the sum of all weights, both signs."""
+    def _total(self, beyond: arb) -> arb:
         first = self.stretches[0]
-        half = first.weight() * self._scaled_tail(first, self.beyond()[0])
+        half = first.weight() * self._scaled_tail(first, beyond)
         return 2 * half - first.weight() if self.whole else 2 * half
 
     def tail(self, x: Fraction | int) -> arb:

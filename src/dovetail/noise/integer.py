@@ -104,8 +104,9 @@ class IntegerNoise(Noise):
         left = (p >= 0) & (p <= 0.5)
         right = (p > 0.5) & (p <= 1)
         result[left] = 0 - self._deepest(p[left])
-        # P(Y <= k) >= p where P(Y >= k + 1) <= 1 - p: k is the deepest point whose tail exceeds 1 - p.
-        result[right] = self._deepest(np.nextafter(1 - p[right], 1.0))
+        # P(Y <= k) >= p where P(Y >= k + 1) <= 1 - p: k is the deepest point whose tail exceeds 1 - p. As our
+        # cdf is rounded to 2^-53 there, half of that is allowed, so that ppf(cdf(k)) is k.
+        result[right] = self._deepest(np.nextafter(1 - p[right] + 2.0**-54, 1.0))
         result[p == 0.5] = 0  # by symmetry, however wide the noise
         result[p == 0] = -np.inf
         result[p == 1] = np.inf
