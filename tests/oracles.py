@@ -51,14 +51,19 @@ class PieceOracle:
         rate = self.rates[i]
         front = mp.exp(-rate * (x - self.starts[i]))
         if not self.whole:
-            return front * [1 / rate, x / rate + 1 / rate**2, x**2 / rate + 2 * x / rate**2 + 2 / rate**3][power]
+            return (
+                front * [1 / rate, x / rate + 1 / rate**2, x**2 / rate + 2 * x / rate**2 + 2 / rate**3][power]
+            )
         q = mp.exp(-rate)
         p = 1 - q
-        return front * [
-            1 / p,
-            (x * p + q) / p**2,
-            (x * x * p * p + 2 * x * q * p + q * (1 + q)) / p**3,
-        ][power]
+        return (
+            front
+            * [
+                1 / p,
+                (x * p + q) / p**2,
+                (x * x * p * p + 2 * x * q * p + q * (1 + q)) / p**3,
+            ][power]
+        )
 
     def _from(self, x: Any, power: int) -> Any:
         """Return the unnormalised sum or integral of y^power over y >= x >= 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from math import floor
 
@@ -9,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import PieceOracle, RoundedOracle, mp, number, oracle, relative_error
-from strategies import geometrics, laplaces, narrow_geometrics, narrow_laplaces, narrow_roundeds, roundeds
 
 from dovetail.noise import (
     Geometric,
@@ -21,6 +20,8 @@ from dovetail.noise import (
     PiecewiseGeometric,
     PiecewiseLaplace,
 )
+from oracles import PieceOracle, RoundedOracle, mp, number, oracle, relative_error
+from strategies import geometrics, laplaces, narrow_geometrics, narrow_laplaces, narrow_roundeds, roundeds
 
 CLOSE = 1e-12
 HUGE = Fraction(10**9)
@@ -129,7 +130,7 @@ def test_moments_and_entropy_of_rounded_noise_agree_with_summation(noise: Noise)
     tails = [truth.tail(k) for k in range(1, last + 1)]
     mean_abs = 2 * mp.fsum(tails)
     variance = 2 * mp.fsum((2 * k - 1) * tail for k, tail in enumerate(tails, start=1))
-    masses = [a - b for a, b in zip(tails, tails[1:], strict=False)]
+    masses = [a - b for a, b in itertools.pairwise(tails)]
     zero = 1 - 2 * tails[0]
     entropy = -zero * mp.log(zero) - 2 * mp.fsum(mass * mp.log(mass) for mass in masses)
     assert relative_error(noise.mean_abs(), mean_abs) <= CLOSE

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import mp, oracle, relative_error
-from strategies import laplaces, narrow_integers, narrow_laplaces
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, IntegerNoise, Laplace, LaplaceMixture, PiecewiseLaplace
+from oracles import mp, oracle, relative_error
+from strategies import laplaces, narrow_integers, narrow_laplaces
 
 
 @settings(max_examples=10, deadline=None)
