@@ -65,7 +65,7 @@ def peer(rate: str, interval: float) -> float:
         warnings.simplefilter("ignore")
         from dp_accounting.pld import privacy_loss_distribution as pld
     single = pld.from_discrete_laplace_mechanism(
-        float(Fraction(rate)), value_discretization_interval=interval
+        float(Fraction(rate)), value_discretization_interval=interval, use_connect_dots=True
     )
     return float(single.self_compose(USES).get_epsilon_for_delta(float(DELTA)))
 

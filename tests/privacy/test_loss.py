@@ -55,6 +55,7 @@ def check_composition(one, two, uses, epsilon, closeness):
             loss.tail(epsilon) >= sum(m for x, m in truth.items() if abs(x) > Fraction(str(epsilon))) - 1e-40
         )
         for delta in ("1e-2", "1e-6", "1e-30"):
+            assert loss.delta(loss.epsilon_at(delta)) <= float(delta)
             found = Fraction(loss.epsilon_at(delta))
             assert oracle.delta(truth, found) <= mpmath.mpf(delta)
             assert found == 0 or oracle.delta(truth, found * Fraction(1 - closeness)) > mpmath.mpf(delta)
@@ -275,8 +276,11 @@ class TestFromPmfs:
 
     def test_disjoint_outcomes_lose_everything(self):
         loss = PrivacyLoss.from_pmfs([1, 0], [0, 1])
-        assert loss.delta(100) == 1
-        assert loss.epsilon == inf
+        for uses in (1, 2):
+            whole = loss.compose(uses)
+            assert whole.delta(100) == whole.tail(5) == 1
+            assert whole.epsilon == whole.zeta == whole.epsilon_at("0.5") == inf
+            assert list(whole.atoms[0]) == [inf]
 
     def test_equal_distributions_lose_nothing(self):
         loss = PrivacyLoss.from_pmfs([0.5, 0.5], [0.5, 0.5])

@@ -106,7 +106,7 @@ def _mean_of(values: Floats, log_masses: Floats) -> tuple[float, float]:
     """Return the mass-weighted sum of `values` and a bound on its error; masses may be too large by a bit."""
     terms = np.exp(log_masses) * values
     sizes = np.abs(terms)
-    error = float(np.sum(sizes * (np.abs(np.maximum(log_masses, -800)) + 64))) * 4 * ROUNDING
+    error = float(np.sum(sizes * (np.abs(np.maximum(log_masses, -800)) + 64))) * 16 * ROUNDING
     return float(np.sum(terms)), error + len(values) * ROUNDING * float(np.sum(sizes))
 
 

@@ -44,8 +44,10 @@ class Curve:
     @cached_property
     def _excess(self) -> float:
         """By how much, relatively, sums of logs of this length and size may be too small."""
-        size = float(np.max(np.abs(self.values)) + np.max(np.abs(self.log_masses))) + 16
-        return expm1(min((len(self.values) + size) * 4 * ROUNDING, 1.0))
+        sizes = np.abs(self._log_slopes - self.values)
+        worst = float(sizes.max() + np.abs(self.log_masses).max() + np.abs(self.values).max()) + 16
+        blur = (len(self.values) + 8) * worst * 2.0**-52
+        return expm1(blur) if blur < 1 else inf
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at `epsilon`."""
@@ -54,7 +56,7 @@ class Curve:
             return min(self.constant, 1.0)
         slope = exp(min(self._log_slopes[place], 700.0))
         tail = exp(min(self._log_deltas[place], 700.0)) - slope * expm1(epsilon - self.values[place])
-        return min(nextafter(tail * (1 + self._excess) + self.constant + _NEVER, inf), 1.0)
+        return min(nextafter((tail + _NEVER) * (1 + self._excess) + self.constant, inf), 1.0)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the least epsilon with at most `delta`; -inf if it lies below `start`."""

@@ -108,7 +108,9 @@ class PrivacyLoss:
         if exact >= self.worst:
             return 0.0
         below = float(exact)
-        below = below if below <= exact else nextafter(below, -inf)
+        # A float stands for itself here, so that delta(epsilon_at(d)) is at most d.
+        if below > exact and not isinstance(epsilon, float):
+            below = nextafter(below, -inf)
         return max(one.delta(max(below, 0.0)) for one in self._ways)
 
     def epsilon_at(self, delta: Real) -> float:

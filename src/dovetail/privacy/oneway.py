@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import exp, expm1, inf, isinf, log, log1p, nextafter
+from math import exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
+from typing import cast
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from .tilted import Lattice, lattice, tilted
 
 _LARGEST_POWER = 400.0  # of tilt times the range of one loss
 _ROUGHLY = 0.01
-_HALVINGS = 12
-_NEAR = 4.0  # ln of how much errors at the answer may exceed those at the centre
+_ROUNDS = 6
+_NOTHING = 1e-14
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -27,7 +28,7 @@ class OneWay:
     """
 
     parts: tuple[tuple[Atoms, int], ...]
-    _kept: dict[str, Lattice] = field(default_factory=dict, repr=False)
+    _kept: dict[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def single(self) -> Atoms | None:
@@ -92,10 +93,11 @@ class OneWay:
         """Return delta at `epsilon`."""
         if epsilon >= self.worst():
             return 0.0
+        if self.infinite() >= 1:
+            return 1.0
         if self.single is not None:
             return _direct(self.single).delta(epsilon)
-        curve = self._curve(self._tilt(lambda total, mean, tilt: mean - epsilon))
-        return curve.delta(epsilon) if epsilon >= curve.start else self._curve(0.0).delta(epsilon)
+        return self._curve_at(epsilon).delta(epsilon)
 
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon whose delta is at most `delta`."""
@@ -105,31 +107,21 @@ class OneWay:
             return worst
         if self.single is not None:
             return min(_direct(self.single).epsilon(delta), worst)
-        tilt = self._tilt(lambda total, mean, tilt: tilt * mean - total + log(delta))
-        found = self._curve(tilt).epsilon(delta)
-        for _ in range(_HALVINGS):
-            if found > -inf:
-                break
-            tilt /= 2
-            found = self._curve(tilt).epsilon(delta)
-        else:
-            plain = self._curve(0.0)
-            found = max(plain.epsilon(delta), plain.start, 0.0)
-        if tilt * abs(self._lattice().moments(tilt)[1] - found) < _NEAR:
-            return min(found, worst)
-        # Once more with the tilt whose centre is the answer, where errors are smallest.
-        again = self._curve(self._tilt(lambda total, mean, tilt: mean - found)).epsilon(delta)
-        return min(found, again if again > -inf else inf, worst)
+        found = self._about(delta)
+        for _ in range(_ROUNDS):
+            curve = self._curve_at(found)
+            found = max(curve.epsilon(delta), curve.start, 0.0)
+            if self.delta(found) <= delta:
+                return min(found, worst)
+        # The tilts of neighbouring answers kept changing places: step up until the check holds.
+        step = max(found, 1e-3) * 2.0**-40
+        while self.delta(found) > delta:
+            found, step = found + step, 2 * step
+        return min(found, worst)
 
     def tail(self, size: float) -> float:
         """Return P(|L| > size)."""
-        if self.single is not None:
-            values, masses, moved = self.single.values, np.exp(self.single.log_masses), self.single.slack
-            rest = 0.0
-        else:
-            plain = tilted(self._lattice(), 0.0)
-            values, masses, moved = plain.values, plain.probabilities, plain.lattice.drift
-            rest = plain.beyond + plain.before
+        values, masses, moved, rest = self._plain()
         # On an exact lattice a value is off by rounding only, and a tie is not above.
         limit = size - moved if moved else size * (1 + 4 * ROUNDING)
         total = float(np.sum(masses[np.abs(values) > limit])) * (1 + 64 * ROUNDING) + rest
@@ -137,35 +129,60 @@ class OneWay:
 
     def listed(self) -> tuple[Floats, Floats]:
         """Return the values of the loss and their masses; an infinite loss comes last."""
-        if self.single is not None:
-            values, masses = self.single.values, np.exp(self.single.log_masses)
-        else:
-            plain = tilted(self._lattice(), 0.0)
-            kept = plain.probabilities > 0
-            values, masses = plain.values[kept], plain.probabilities[kept]
+        values, masses, _, _ = self._plain()
+        # After a composition most places of the window hold nothing but a bound on errors.
+        kept = masses > _NOTHING * np.max(masses, initial=0.0)
+        values, masses = values[kept], masses[kept]
         if self.infinite() > 0:
             return np.append(values, inf), np.append(masses, self.infinite())
         return values, masses
 
+    def _plain(self) -> tuple[Floats, Floats, float, float]:
+        """Return values and masses, how far values may have moved, and the mass outside the window."""
+        if self.single is not None:
+            return self.single.values, np.exp(self.single.log_masses), self.single.slack, 0.0
+        if self.infinite() >= 1:
+            return np.empty(0), np.empty(0), 0.0, 0.0
+        plain = tilted(self._lattice(), 0.0)
+        return plain.values, plain.probabilities, plain.lattice.drift, plain.beyond + plain.before
+
     def _lattice(self) -> Lattice:
         if "lattice" not in self._kept:
             self._kept["lattice"] = lattice(self.parts)
-        return self._kept["lattice"]
+        return cast(Lattice, self._kept["lattice"])
 
-    def _curve(self, tilt: float) -> Curve:
-        return tilted(self._lattice(), tilt).curve(self.infinite())
+    def _curve_at(self, epsilon: float) -> Curve:
+        """Return delta(epsilon) by the tilt whose centre is about `epsilon`; the last curve is kept."""
+        tilt = self._tilt(lambda total, mean, deviation, tilt: mean - epsilon)
+        known = self._kept.get("curve")
+        if not isinstance(known, tuple) or known[0] != tilt:
+            known = (tilt, tilted(self._lattice(), tilt).curve(self.infinite()))
+            self._kept["curve"] = known
+        curve: Curve = known[1]
+        return curve if epsilon >= curve.start else tilted(self._lattice(), 0.0).curve(self.infinite())
 
-    def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
-        """Return the tilt in [0, largest] where an increasing function of it passes 0."""
+    def _about(self, delta: float) -> float:
+        """Return about the epsilon of `delta`, from the saddle point."""
+
+        def excess(total: float, mean: float, deviation: float, tilt: float) -> float:
+            tail = log(max(tilt * (1 + tilt) * deviation * 2.5, 1.0))
+            return tilt * mean - total + tail + log(delta)
+
+        return max(self._lattice().moments(self._tilt(excess))[1], 0.0)
+
+    def _tilt(self, excess: Callable[[float, float, float, float], float]) -> float:
+        """Return the tilt in [0, largest] where an increasing function of it passes 0, roughly.
+
+        Any tilt is sound; a rough one costs a little accuracy only, and neighbours share it.
+        """
         on = self._lattice()
         reach = max(int(factor.steps[-1] - factor.steps[0]) for factor in on.factors) * on.step
         largest = _LARGEST_POWER / max(reach, on.step)
         low, high = 0.0, largest
-        # Any tilt is sound; a rough one costs a little accuracy only.
         while high - low > _ROUGHLY * max(high, 1e-6 * largest):
             middle = (low + high) / 2
-            total, mean, _ = on.moments(middle)
-            low, high = (middle, high) if excess(total, mean, middle) < 0 else (low, middle)
+            total, mean, variance = on.moments(middle)
+            low, high = (middle, high) if excess(total, mean, sqrt(variance), middle) < 0 else (low, middle)
         return (low + high) / 2
 
 

@@ -141,7 +141,7 @@ class Tilted:
     def log_masses(self) -> Floats:
         """Return the logs of the probabilities with the tilt divided out."""
         exponents = self.log_scale - self.tilt * self.values
-        pad = (abs(self.log_scale) + np.abs(self.tilt * self.values) + 8) * ROUNDING
+        pad = (abs(self.log_scale) + np.abs(self.tilt * self.values) + 8) * 4 * ROUNDING
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.probabilities) + exponents + pad)
 
@@ -149,6 +149,8 @@ class Tilted:
         """Return delta(epsilon), to be used near the centre of the window."""
         values, masses = self.values, self.log_masses()
         lost = self.beyond * exp(min(self.log_scale - self.tilt * float(values[-1]), 700.0))
+        if self.tilt == 0:
+            lost += self.before  # then the curve holds to the left of the window too
         kept = masses > -inf
         if self.tilt > 0:
             # Far left of the centre, dividing by small weights would only blow errors up.
@@ -165,7 +167,8 @@ def tilted(on: Lattice, tilt: float) -> Tilted:
     points = 1 << max(3, (last - first).bit_length())
     product, error = _transform(on, tilt, points)
     whole = np.fft.irfft(product, points)
-    error += 16 * log2(points) * _UNIT_ROUNDOFF * float(np.sqrt(2 * np.sum(np.abs(product) ** 2))) / points
+    size = sqrt(2 * float(np.sum(np.abs(product) ** 2)) / points)  # at least the 2-norm of the result
+    error += 16 * log2(points) * _UNIT_ROUNDOFF * size
     # Sums are known modulo `points`; what wraps around can only add to what is there.
     probabilities = np.maximum(np.roll(whole, -(first % points)), 0.0)[: last - first + 1] + error
     return Tilted(on, tilt, first, probabilities, log_scale, before, beyond)
