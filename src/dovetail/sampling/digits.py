@@ -53,16 +53,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Digits:
-    """One table for each row (a rate and a number of digits), in one array of (row, word)."""
+    """One table for each row (a rate and a number of digits), in one array of (row, word).
+
+    The last `drop` of the 16 bits of a word do not index the table.
+    """
 
     groups: tuple[Group, ...]
     steps: tuple[Steps, ...]
     table: NDArray[np.uint16]
-
-    @property
-    def drop(self) -> int:
-        """How many of the 16 bits of a word do not index the table."""
-        return WORD_BITS + 1 - int(self.table.shape[1]).bit_length()
+    drop: int
 
     def draw(
         self,
@@ -71,10 +70,11 @@ class Digits:
         source: Source,
         out: NDArray[np.uint16],
         index: NDArray[np.intp],
+        flags: NDArray[np.bool_],
     ) -> None:
         """Put the digits for 16-bit words into `out`, all by one row of the tables or each by its own.
 
-        `index` is room to work in.
+        `index` and `flags` are room to work in.
         """
         short = np.right_shift(heads, self.drop, out=out) if self.drop else heads
         if isinstance(row, int):
@@ -84,7 +84,7 @@ class Digits:
             np.multiply(row, self.table.shape[1], out=index)
             np.add(index, short, out=index)
             np.take(self.table.reshape(-1), index, out=out, mode="clip")
-        cut = np.flatnonzero(out == UNSETTLED)
+        cut = np.flatnonzero(np.equal(out, UNSETTLED, out=flags))
         if not cut.size:
             return
         if isinstance(row, int):
@@ -105,4 +105,4 @@ def digits_of(groups: tuple[Group, ...], index_bits: int) -> Digits:
     steps = tuple(group.steps() for group in groups)
     table = np.stack([step.cells(index_bits) for step in steps])
     table.flags.writeable = False
-    return Digits(groups, steps, table)
+    return Digits(groups, steps, table, WORD_BITS - index_bits)

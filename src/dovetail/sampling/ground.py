@@ -28,19 +28,16 @@ _SCALE = 1 << 64
 class Ground:
     """The digits of each row: j < 2^bits, and a coin word below `sure` keeps whatever was drawn.
 
-    2^64·(1 - exp(-rate·j)) lies between `least`·j and `most`·j.
+    A draw begins with `planes` words: the digits, and the coin as the last one. 2^64·(1 - exp(-rate·j)) lies
+    between `least`·j and `most`·j.
     """
 
     rates: tuple[Fraction, ...]
     bits: tuple[int, ...]
+    planes: int
     sure: int
     least: NDArray[np.uint64]
     most: NDArray[np.uint64]
-
-    @property
-    def planes(self) -> int:
-        """How many words a draw begins with: the digits, and the coin as the last one."""
-        return -(-max(self.bits) // WORD_BITS) + 1
 
     def draw(
         self,
@@ -50,14 +47,15 @@ class Ground:
         masks: Any,
         source: Source,
         out: NDArray[Any],
+        flags: NDArray[np.bool_],
     ) -> None:
         """Put the digits for words into `out`, counted upwards, though left of 0 they fall off downwards.
 
         `first` is the first word of each draw, whose leading bit is 0 left of 0; `masks` are 2^bits - 1, for
-        all or for each.
+        all or for each; `flags` is room to work in.
         """
         _join(heads, masks, out)
-        doubtful = np.flatnonzero(heads[-1] >= self.sure)
+        doubtful = np.flatnonzero(np.greater_equal(heads[-1], self.sure, out=flags))
         coins = heads[-1, doubtful]
         while doubtful.size:
             rows = np.full(doubtful.size, row) if isinstance(row, int) else row[doubtful]
@@ -112,6 +110,7 @@ def ground_of(rows: tuple[tuple[Fraction, int], ...]) -> Ground | None:
     return Ground(
         rates=rates,
         bits=tuple(bits for _, bits in rows),
+        planes=-(-max(bits for _, bits in rows) // WORD_BITS) + 1,
         sure=floor((1 - max(largest)) * (1 << WORD_BITS)),
         least=np.array(least, np.uint64),
         most=np.array([ceil(rate * _SCALE) for rate in rates], np.uint64),

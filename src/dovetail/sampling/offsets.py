@@ -62,7 +62,7 @@ class Offsets:
     def draw(self, scratch: Scratch, row: int | NDArray[np.intp], source: Source) -> None:
         """Draw offsets, counted upwards, for the words in `scratch`: all by one row or each by its own."""
         first, digits = scratch.heads[0], scratch.digits
-        self.digits.draw(scratch.heads[1], row, source, digits, scratch.index)
+        self.digits.draw(scratch.heads[1], row, source, digits, scratch.index, scratch.flags)
         # All ones left of 0, all zeros right of it.
         flip = np.right_shift(first, WORD_BITS - 1, out=scratch.short)
         flip -= np.uint16(1)
@@ -74,7 +74,7 @@ class Offsets:
             units = self.units[row] if isinstance(row, int) else self.units.take(row)
             offsets = scratch.offsets
             offsets *= units
-            self.ground.draw(scratch.heads[2:], first, row, units - 1, source, scratch.ground)
+            self.ground.draw(scratch.heads[2:], first, row, units - 1, source, scratch.ground, scratch.flags)
             offsets += scratch.ground
 
     def one(self, words: tuple[int, ...], row: int) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from struct import unpack
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,8 @@ class Sampler:
     Step s stands for block s - depth. `begins`, `masks` and `rows` say for each step which value of its block
     is nearest to 0, which digits of the offset count, and by which row of tables they are drawn. `cells`
     leads from a 16-bit word to the edge of its block, from which offsets are counted, or to the least integer
-    of its type where the thresholds must be asked; `row_cells` leads to the row, where several are frequent.
+    of its type, `unset`, where the thresholds must be asked; `row_cells` leads to the row, where several are
+    frequent. `words` unpacks the 16-bit words that one draw begins with.
     """
 
     blocks: Blocks
@@ -50,16 +51,13 @@ class Sampler:
     row: int
     row_of_run: tuple[int, ...]
     offsets: Offsets | None
+    words: Struct
+    unset: int
 
     @property
     def planes(self) -> int:
         """How many 16-bit words a draw begins with."""
-        return 1 + (self.offsets.planes if self.offsets else 0)
-
-    @property
-    def unset(self) -> int:
-        """The entry of `cells` that stands for no answer."""
-        return -1 << (8 * self.cells.itemsize - 1)
+        return self.words.size // 2
 
     @property
     def nbytes(self) -> int:
@@ -90,7 +88,7 @@ class Sampler:
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
-        words = unpack(f"<{self.planes}H", source.read(2 * self.planes))
+        words = self.words.unpack(source.read(self.words.size))
         value: int = self.cells.item(words[0])
         if value != self.unset:
             if self.offsets is None:
@@ -113,7 +111,7 @@ class Sampler:
         values, first = scratch.values, scratch.heads[0]
         np.copyto(scratch.index, first)
         np.take(self.cells, scratch.index, out=values, mode="clip")
-        cut = np.flatnonzero(np.equal(values, self.unset, out=scratch.open))
+        cut = np.flatnonzero(np.equal(values, self.unset, out=scratch.flags))
         steps = self.steps.settle(
             extended(first[cut], source), lambda word, _: self._resolve(word, source) + self.depth
         )

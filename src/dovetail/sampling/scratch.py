@@ -20,7 +20,7 @@ class Scratch:
     index: NDArray[np.intp]
     values: NDArray[Any]
     part: NDArray[Any]
-    open: NDArray[np.bool_]
+    flags: NDArray[np.bool_]
     rows: NDArray[np.intp]
     digits: NDArray[np.uint16]
     short: NDArray[np.uint16]
@@ -36,7 +36,7 @@ class Scratch:
             index=np.empty(size, np.intp),
             values=np.empty(size, kind),
             part=np.empty(size, kind),
-            open=np.empty(size, np.bool_),
+            flags=np.empty(size, np.bool_),
             rows=np.empty(size, np.intp),
             digits=digits,
             short=np.empty(size, np.uint16),

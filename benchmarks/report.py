@@ -1,0 +1,64 @@
+"""How measurements are taken and shown: medians of rounds that alternate between all candidates."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: what was measured, our figure and theirs as shown, and a ratio against its target.
+
+    A ratio of at least the target is a pass; None for a figure that is only reported.
+    """
+
+    case: str
+    ours: str
+    theirs: str
+    ratio: float | None = None
+    target: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the target was met."""
+        if self.ratio is None or self.target is None:
+            return ""
+        return "ok" if self.ratio >= self.target else "MISSED"
+
+
+def medians(candidates: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
+    """Return the median seconds of each candidate; they take turns, so that all see the same machine."""
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for work in candidates.values():
+        work()
+    for _ in range(rounds):
+        for name, work in candidates.items():
+            begin = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def rate(seconds: float, count: int) -> str:
+    """Show a speed."""
+    return f"{count / seconds / 1e6:,.3g} M/s"
+
+
+def show(title: str, rows: Iterable[Row]) -> bool:
+    """Print a table as its rows come in; return whether all targets were met."""
+    print(f"\n{title}\n{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    print(f"{'case':<44} {'ours':>14} {'theirs':>14} {'ratio':>9} {'target':>7}")
+    met = True
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:,.3g}x"
+        target = "" if row.target is None else f"{row.target:g}x"
+        print(
+            f"{row.case:<44} {row.ours:>14} {row.theirs:>14} {ratio:>9} {target:>7} {row.verdict}", flush=True
+        )
+        met = met and row.verdict != "MISSED"
+    return met

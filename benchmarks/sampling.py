@@ -1,0 +1,166 @@
+"""How fast are exact draws, against NumPy's floating-point Laplace, OpenDP and diffprivlib?
+
+All candidates run in one process and take turns. Slow peers draw fewer values; speeds are per value.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import numpy as np
+
+from dovetail.noise import Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
+from dovetail.sampling.bits import Stream
+from dovetail.sampling.build import build
+from dovetail.sampling.draws import sampler_for
+
+from .report import Row, medians, rate, show
+
+TITLE = "Exact sampling"
+MANY = 10_000_000
+WIDE = GeometricMixture("1e-6", "5e-6", 10**6)
+EIGHT = PiecewiseGeometric([f"{i}e-6" for i in range(1, 9)], [100_000 * i for i in range(1, 8)])
+
+
+def rows() -> Iterator[Row]:
+    """Measure and give one row after another."""
+    yield from _against_numpy()
+    yield from _against_peers()
+    yield from _one_draw()
+    yield from _floor()
+    yield from _set_up()
+    yield _memory()
+
+
+def _against_numpy() -> Iterator[Row]:
+    rng = np.random.default_rng()
+    for scale, target in ((3, 5.0), (1_000, 3.0), (1_000_000, 3.0), (10**15, None)):
+        noise = Geometric(f"1/{scale}")
+        yield _pair(f"scale {scale:g}, 10 million, NumPy laplace+rint", noise, scale, rng, target)
+    yield _pair("two pieces near 1e6, NumPy laplace+rint", WIDE, 10**6, rng, None)
+    yield _pair("eight pieces near 1e6, NumPy laplace+rint", EIGHT, 10**6, rng, None)
+
+
+def _pair(case: str, noise: IntegerNoise, scale: int, rng: np.random.Generator, target: float | None) -> Row:
+    times = medians(
+        {
+            "ours": lambda: noise.sample(MANY),
+            "numpy": lambda: np.rint(rng.laplace(0, scale, MANY)).astype(np.int64),
+        }
+    )
+    ratio = times["numpy"] / times["ours"]
+    return Row(case, rate(times["ours"], MANY), rate(times["numpy"], MANY), ratio, target)
+
+
+def _against_peers() -> Iterator[Row]:
+    import opendp.prelude as dp
+    from diffprivlib.mechanisms import Geometric as TheirGeometric
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    opendp = dp.m.make_laplace(*space, scale=3.0)
+    mechanism = TheirGeometric(epsilon=1 / 3, sensitivity=1)
+    noise = Geometric("1/3")
+    some, few = [0] * 100_000, range(20_000)
+    times = medians(
+        {
+            "ours": lambda: noise.sample(MANY),
+            "opendp": lambda: opendp(some),
+            "diffprivlib": lambda: [mechanism.randomise(0) for _ in few],
+        },
+        rounds=5,
+    )
+    for name, count in (("opendp", len(some)), ("diffprivlib", len(few))):
+        ratio = (times[name] / count) / (times["ours"] / MANY)
+        yield Row(f"scale 3, {name}", rate(times["ours"], MANY), rate(times[name], count), ratio, 1000.0)
+
+
+def _one_draw() -> Iterator[Row]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    opendp = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=3.0)
+    noise, wide = Geometric("1/3"), Geometric("1e-6")
+    rng = np.random.default_rng()
+    calls = range(2_000)
+    times = medians(
+        {
+            "ours": lambda: [noise.sample() for _ in calls],
+            "wide": lambda: [wide.sample() for _ in calls],
+            "numpy": lambda: [int(np.rint(rng.laplace(0, 3))) for _ in calls],
+            "opendp": lambda: [opendp(0) for _ in calls],
+        }
+    )
+    ours, numpy, theirs = (f"{times[name] / len(calls) * 1e6:.2f} us" for name in ("ours", "numpy", "opendp"))
+    yield Row("one draw, NumPy laplace+rint", ours, numpy, times["numpy"] / times["ours"], 1 / 3)
+    yield Row("one draw, OpenDP", ours, theirs, times["opendp"] / times["ours"], 10.0)
+    shown = f"{times['wide'] / len(calls) * 1e6:.2f} us"
+    yield Row(
+        "one draw at scale 1e6, NumPy laplace+rint", shown, numpy, times["numpy"] / times["wide"], 1 / 3
+    )
+
+
+def _floor() -> Iterator[Row]:
+    """Compare with what cannot be avoided: the bits of AES and writing the output."""
+    noise = Geometric("1/3")
+    words = np.empty(1 << 18, np.uint16)
+
+    def least() -> None:
+        stream, out = Stream(), np.empty(MANY, np.int64)
+        for begin in range(0, MANY, words.size):
+            stream.fill(words)
+            out[begin : begin + words.size] = words[: MANY - begin]
+
+    times = medians({"ours": lambda: noise.sample(MANY), "floor": least})
+    ratio = times["floor"] / times["ours"]
+    yield Row("scale 3, AES and writing alone", rate(times["ours"], MANY), rate(times["floor"], MANY), ratio)
+
+
+def _set_up() -> Iterator[Row]:
+    """Time new tables, and show their size against the largest allowed."""
+    for scale, limit in ((3, 30.0), (31, 150.0), (1_000, 150.0), (10**6, 150.0), (10**15, 150.0)):
+        yield _built(f"set-up at scale {scale:g}", [Geometric(f"1/{scale}") for _ in range(5)], limit)
+    eight = [PiecewiseGeometric(EIGHT.rates, EIGHT.breaks) for _ in range(5)]
+    yield _built("set-up, eight pieces near 1e6", eight, 150.0)
+
+
+def _built(case: str, noises: list[IntegerNoise], limit: float) -> Row:
+    times = []
+    for noise in noises:
+        begin = time.perf_counter()
+        tables = build(noise)
+        times.append((time.perf_counter() - begin) * 1e3)
+    took = median(times)
+    return Row(
+        f"{case} ({tables.nbytes / 1024:,.0f} KiB)", f"{took:.1f} ms", f"<= {limit:g} ms", limit / took, 1.0
+    )
+
+
+_MEASURE = """
+import resource, numpy as np
+from dovetail.noise import Geometric
+noise, out = Geometric("1/3"), np.zeros(4_000_000, np.int64)
+wide = Geometric("1e-6")
+noise.sample(), wide.sample()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(30):
+    noise.sample(out=out)
+    wide.sample(out=out)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def _memory() -> Row:
+    """Draw 120 million values at two scales into one array, in a process of its own, and watch the peak."""
+    found = subprocess.run([sys.executable, "-c", _MEASURE], check=True, capture_output=True, text=True)
+    peak = max(int(found.stdout) / 1024, 0.1)
+    return Row("120 million with out=, memory beside it", f"{peak:.1f} MiB", "<= 64 MiB", 64 / peak, 1.0)
+
+
+if __name__ == "__main__":
+    sampler_for(Geometric("1/3"))
+    sys.exit(0 if show(TITLE, rows()) else 1)
