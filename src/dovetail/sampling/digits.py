@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dovetail.exact.balls import ball, precision
 
 from .bits import Source, extended
-from .steps import UNSETTLED, WORD_BITS, Steps, floors, steps_of
+from .steps import WORD_BITS, Steps, floors, steps_of
 from .uniform import Enclosure, Uniform
 
 
@@ -63,18 +63,16 @@ class Digits:
     table: NDArray[np.uint16]
     drop: int
 
-    def draw(
+    def look(
         self,
         heads: NDArray[np.uint16],
         row: int | NDArray[np.intp],
-        source: Source,
         out: NDArray[np.uint16],
         index: NDArray[np.intp],
-        flags: NDArray[np.bool_],
     ) -> None:
-        """Put the digits for 16-bit words into `out`, all by one row of the tables or each by its own.
+        """Put what the tables say of 16-bit words into `out`, by one row for all or by one for each.
 
-        `index` and `flags` are room to work in.
+        `index` is room to work in.
         """
         short = np.right_shift(heads, self.drop, out=out) if self.drop else heads
         if isinstance(row, int):
@@ -84,20 +82,15 @@ class Digits:
             np.multiply(row, self.table.shape[1], out=index)
             np.add(index, short, out=index)
             np.take(self.table.reshape(-1), index, out=out, mode="clip")
-        cut = np.flatnonzero(np.equal(out, UNSETTLED, out=flags))
-        if not cut.size:
-            return
-        if isinstance(row, int):
-            out[cut] = self._settled(row, heads[cut], source)
-            return
-        rows = row[cut]
-        for one in np.unique(rows).tolist():
-            here = cut[rows == one]
-            out[here] = self._settled(one, heads[here], source)
 
-    def _settled(self, row: int, heads: NDArray[np.uint16], source: Source) -> NDArray[np.intp]:
-        resolve = partial(self.groups[row].resolve, source)
-        return self.steps[row].settle(extended(heads, source), resolve)
+    def settle(self, heads: NDArray[np.uint16], rows: NDArray[np.intp], source: Source) -> NDArray[np.int64]:
+        """Return the digits that 16-bit words lead to with as many more bits as they need."""
+        values = np.empty(heads.size, np.int64)
+        for row in np.unique(rows).tolist():
+            here = np.flatnonzero(rows == row)
+            resolve = partial(self.groups[row].resolve, source)
+            values[here] = self.steps[row].settle(extended(heads[here], source), resolve)
+        return values
 
 
 def digits_of(groups: tuple[Group, ...], index_bits: int) -> Digits:

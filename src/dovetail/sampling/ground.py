@@ -39,57 +39,44 @@ class Ground:
     least: NDArray[np.uint64]
     most: NDArray[np.uint64]
 
-    def draw(
-        self,
-        heads: NDArray[np.uint16],
-        first: NDArray[np.uint16],
-        row: int | NDArray[np.intp],
-        masks: Any,
-        source: Source,
-        out: NDArray[Any],
-        flags: NDArray[np.bool_],
-    ) -> None:
-        """Put the digits for words into `out`, counted upwards, though left of 0 they fall off downwards.
+    def look(self, heads: NDArray[np.uint16], masks: Any, out: NDArray[Any]) -> None:
+        """Put the digits of words together, lowest first, without the coin; `masks` are 2^bits - 1."""
+        np.copyto(out, heads[0])
+        for number, plane in enumerate(heads[1:-1], start=1):
+            out |= plane.astype(out.dtype) << (WORD_BITS * number)
+        out &= masks
 
-        `first` is the first word of each draw, whose leading bit is 0 left of 0; `masks` are 2^bits - 1, for
-        all or for each; `flags` is room to work in.
-        """
-        _join(heads, masks, out)
-        doubtful = np.flatnonzero(np.greater_equal(heads[-1], self.sure, out=flags))
-        coins = heads[-1, doubtful]
-        while doubtful.size:
-            rows = np.full(doubtful.size, row) if isinstance(row, int) else row[doubtful]
-            tops = masks if isinstance(row, int) else masks[doubtful]
-            digits = out[doubtful] ^ np.where(first[doubtful] >> np.uint16(WORD_BITS - 1), 0, tops)
-            again = ~self._kept(digits.astype(np.uint64), rows, extended(coins, source), source)
-            doubtful = doubtful[again]
-            fresh = np.empty((self.planes, doubtful.size), np.uint16)
+    def settle(
+        self, heads: NDArray[np.uint16], rows: NDArray[np.intp], left: NDArray[np.bool_], source: Source
+    ) -> NDArray[np.int64]:
+        """Return the digits that words lead to, counted from 0 outwards; `left` ones are read backwards."""
+        masks = np.array([(1 << bits) - 1 for bits in self.bits], np.int64)[rows]
+        values = np.empty(rows.size, np.int64)
+        self.look(heads, masks, values)
+        values ^= np.where(left, masks, 0)
+        refused = np.flatnonzero(~self._kept(values, rows, extended(heads[-1], source), source))
+        while refused.size:
+            fresh = np.empty((self.planes, refused.size), np.uint16)
             source.fill(fresh)
-            found = np.empty(doubtful.size, out.dtype)
-            _join(fresh, tops if isinstance(row, int) else tops[again], found)
-            out[doubtful] = found
-            coins = fresh[-1]
+            again = np.empty(refused.size, np.int64)
+            self.look(fresh, masks[refused], again)
+            values[refused] = again
+            kept = self._kept(again, rows[refused], extended(fresh[-1], source), source)
+            refused = refused[~kept]
+        return values
 
     def _kept(
-        self, digits: NDArray[np.uint64], rows: NDArray[np.intp], coins: NDArray[np.uint64], source: Source
+        self, values: NDArray[np.int64], rows: NDArray[np.intp], coins: NDArray[np.uint64], source: Source
     ) -> NDArray[np.bool_]:
         """Decide which numbers stay; a coin u stands for a uniform number of [u, u + 1)·2^-64."""
-        losses = ~coins
-        kept = losses >= self.most[rows] * digits
-        unclear = ~kept & (losses >= self.least[rows] * digits)
+        losses, sizes = ~coins, values.astype(np.uint64)
+        kept = losses >= self.most[rows] * sizes
+        unclear = ~kept & (losses >= self.least[rows] * sizes)
         for position in np.flatnonzero(unclear).tolist():
             rate = self.rates[int(rows[position])]
             number = Uniform(int(coins[position]), source)
-            kept[position] = number.below(_decay(rate * int(digits[position])))
+            kept[position] = number.below(_decay(rate * int(values[position])))
         return kept
-
-
-def _join(heads: NDArray[np.uint16], masks: Any, out: NDArray[Any]) -> None:
-    """Put all words but the last together to numbers, lowest digits first, and cut them to the masks."""
-    np.copyto(out, heads[0])
-    for number, plane in enumerate(heads[1:-1], start=1):
-        out |= plane.astype(out.dtype) << (WORD_BITS * number)
-    out &= masks
 
 
 def _decay(fall: Fraction) -> Enclosure:

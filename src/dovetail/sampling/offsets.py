@@ -59,10 +59,14 @@ class Offsets:
         tops: NDArray[np.int64] | np.int64 = (self.units[row].astype(np.int64) << self.width) - 1
         return tops
 
-    def draw(self, scratch: Scratch, row: int | NDArray[np.intp], source: Source) -> None:
-        """Draw offsets, counted upwards, for the words in `scratch`: all by one row or each by its own."""
-        first, digits = scratch.heads[0], scratch.digits
-        self.digits.draw(scratch.heads[1], row, source, digits, scratch.index, scratch.flags)
+    def look(self, scratch: Scratch, row: int | NDArray[np.intp]) -> None:
+        """Read offsets, counted upwards, from the tables: by one row for all draws or by one for each.
+
+        Flags are raised where the words do not decide.
+        """
+        first, digits, flags = scratch.heads[0], scratch.digits, scratch.flags
+        self.digits.look(scratch.heads[1], row, digits, scratch.index)
+        flags |= np.equal(digits, UNSETTLED, out=scratch.more_flags)
         # All ones left of 0, all zeros right of it.
         flip = np.right_shift(first, WORD_BITS - 1, out=scratch.short)
         flip -= np.uint16(1)
@@ -74,8 +78,17 @@ class Offsets:
             units = self.units[row] if isinstance(row, int) else self.units.take(row)
             offsets = scratch.offsets
             offsets *= units
-            self.ground.draw(scratch.heads[2:], first, row, units - 1, source, scratch.ground, scratch.flags)
+            self.ground.look(scratch.heads[2:], units - 1, scratch.ground)
             offsets += scratch.ground
+            flags |= np.greater_equal(scratch.heads[-1], self.ground.sure, out=scratch.more_flags)
+
+    def settle(self, heads: NDArray[np.uint16], rows: NDArray[np.intp], source: Source) -> NDArray[np.int64]:
+        """Return offsets, counted from 0 outwards, for words and as many more bits as they need."""
+        values = self.digits.settle(heads[1], rows, source)
+        if self.ground is not None:
+            values *= self.units[rows].astype(np.int64)
+            values += self.ground.settle(heads[2:], rows, heads[0] < RIGHT, source)
+        return values
 
     def one(self, words: tuple[int, ...], row: int) -> int | None:
         """Return the offset, counted upwards, for the words of one draw, or None where they do not decide."""

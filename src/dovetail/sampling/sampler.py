@@ -8,7 +8,6 @@ undecided, about one in 2^53, is settled by rigorous arithmetic. No floating-poi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from struct import Struct
 from typing import Any
 
@@ -17,15 +16,15 @@ from numpy.typing import NDArray
 
 from dovetail.errors import InvalidParameter
 
-from .bits import Source, extended
+from .bits import Source
 from .blocks import Blocks
-from .offsets import RIGHT, Offsets
+from .offsets import Offsets
 from .scratch import Scratch
+from .settle import settled
 from .steps import Steps
-from .uniform import Uniform, last_above
 
-CHUNK = 1 << 18
-_MIDDLE = 1 << 63
+CHUNK = 1 << 17
+_CHUNKS_AT_ONCE = 32
 _INT64_END = 1 << 63
 
 
@@ -73,18 +72,23 @@ class Sampler:
     def fill(self, out: NDArray[np.int64], source: Source) -> None:
         """Fill a flat array with independent draws."""
         scratch = self._scratch(min(CHUNK, out.size))
+        open_places: list[NDArray[np.intp]] = []
+        open_heads: list[NDArray[np.uint16]] = []
         for begin in range(0, out.size, CHUNK):
             part = out[begin : begin + CHUNK]
             if part.size != scratch.values.size:
                 scratch = self._scratch(part.size)
             source.fill(scratch.heads)
-            beyond = self._draw(scratch, source)
+            self._look(scratch)
             part[:] = scratch.values
-            for position, value in beyond.items():
-                if not -_INT64_END <= value < _INT64_END:
-                    fix = "Draw again; this happens less than once in 2^63 draws."
-                    raise InvalidParameter("out", "an int64 array", "wide enough for every draw", fix)
-                part[position] = value
+            places = np.flatnonzero(scratch.flags)
+            open_places.append(places + begin)
+            open_heads.append(scratch.heads[:, places])
+            # Many are settled at once, because a few take almost as long.
+            if begin + part.size == out.size or len(open_places) == _CHUNKS_AT_ONCE:
+                self._settle(out, np.concatenate(open_places), np.hstack(open_heads), source)
+                open_places.clear()
+                open_heads.clear()
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
@@ -97,82 +101,36 @@ class Sampler:
             offset = self.offsets.one(words, row)
             if offset is not None:
                 return value + offset
-        scratch = self._scratch(1)
-        scratch.heads[:, 0] = words
-        beyond = self._draw(scratch, source)
-        return beyond.get(0, int(scratch.values[0]))
+        values, beyond = settled(self, np.array(words, np.uint16).reshape(-1, 1), source)
+        return beyond.get(0, int(values[0]))
 
     def _scratch(self, size: int) -> Scratch:
         kind = self.cells.dtype
         return Scratch.of(self.planes, size, kind, kind if self.offsets is None else self.offsets.kind)
 
-    def _draw(self, scratch: Scratch, source: Source) -> dict[int, int]:
-        """Draw by the words in `scratch`; return apart, by position, what lies beyond the tables."""
-        values, first = scratch.values, scratch.heads[0]
-        np.copyto(scratch.index, first)
-        np.take(self.cells, scratch.index, out=values, mode="clip")
-        cut = np.flatnonzero(np.equal(values, self.unset, out=scratch.flags))
-        steps = self.steps.settle(
-            extended(first[cut], source), lambda word, _: self._resolve(word, source) + self.depth
-        )
-        inside = steps.clip(0, 2 * self.depth)
+    def _look(self, scratch: Scratch) -> None:
+        """Read values from the tables for the words in `scratch`; raise flags where they do not decide."""
+        values, part, index = scratch.values, scratch.part, scratch.index
+        np.copyto(index, scratch.heads[0])
+        np.take(self.cells, index, out=values, mode="clip")
+        np.equal(values, self.unset, out=scratch.flags)
         if self.offsets is None:
-            values[cut] = self.begins[inside]
-        else:
-            self._place(scratch, cut, inside, source)
-        return {
-            int(cut[place]): self._beyond(int(steps[place]) - self.depth, scratch, cut[[place]], source)
-            for place in np.flatnonzero(steps != inside).tolist()
-        }
-
-    def _place(
-        self, scratch: Scratch, cut: NDArray[np.intp], steps: NDArray[np.intp], source: Source
-    ) -> None:
-        """Add the offsets: `cut` are the draws that the cells left open, `steps` what the thresholds said."""
-        assert self.offsets is not None
-        rows, masks, begins = self.rows[steps], self.masks[steps], self.begins[steps]
-        if self.row_cells is None:
-            self.offsets.draw(scratch, self.row, source)
-            wrong = (rows != self.row) & (masks != 0)
-            if wrong.any():
-                some = scratch.selected(cut[wrong])
-                self.offsets.draw(some, rows[wrong], source)
-                scratch.offsets[cut[wrong]] = some.offsets
-        else:
-            np.take(self.row_cells, scratch.index, out=scratch.rows, mode="clip")
-            scratch.rows[cut] = rows
-            self.offsets.draw(scratch, scratch.rows, source)
-        distances = self._distances(scratch, cut, rows, masks)
-        values, part = scratch.values, scratch.part
+            return
+        row: int | NDArray[np.intp] = self.row
+        if self.row_cells is not None:
+            row = np.take(self.row_cells, index, out=scratch.rows, mode="clip")
+        self.offsets.look(scratch, row)
         # Offsets are below 2^15 wherever the values have 16 bits.
         np.copyto(part, scratch.offsets, casting="unsafe")
         values += part
-        values[cut] = np.where(begins < 0, begins - distances, begins + distances)
 
-    def _distances(
-        self, scratch: Scratch, positions: NDArray[np.intp], rows: NDArray[np.intp], masks: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return how far some draws lie from the begins of their blocks, whatever size these have."""
-        assert self.offsets is not None
-        left = scratch.heads[0, positions] < RIGHT
-        upwards = scratch.offsets[positions].astype(np.int64)
-        return (upwards ^ np.where(left, self.offsets.top(rows), 0)) & masks
-
-    def _resolve(self, word: int, source: Source) -> int:
-        """Return the block of a uniform number that begins with `word`: outwards from the nearer end."""
-        right = word >= _MIDDLE
-        number = Uniform(word, source, mirrored=right)
-        block = last_above(number, lambda i: partial(self.blocks.tail_ball, i), 0)
-        return block if right else -block
-
-    def _beyond(self, block: int, scratch: Scratch, position: NDArray[np.intp], source: Source) -> int:
-        """Return a value of a block that lies beyond the tables, which may be too far out for 64 bits."""
-        segment = self.blocks.segment(abs(block))
-        value = segment.begin(abs(block))
-        if self.offsets is not None:
-            some = scratch.selected(position)
-            row = np.array([self.row_of_run[segment.run]])
-            self.offsets.draw(some, row, source)
-            mask = np.array([(1 << segment.bits) - 1], np.int64)
-            value += int(self._distances(some, np.array([0]), row, mask)[0])
-        return value if block > 0 else -value
+    def _settle(
+        self, out: NDArray[np.int64], places: NDArray[np.intp], heads: NDArray[np.uint16], source: Source
+    ) -> None:
+        """Put in what the tables left open."""
+        out[places], beyond = settled(self, heads, source)
+        for place, value in beyond.items():
+            if not -_INT64_END <= value < _INT64_END:
+                fix = "Draw again; this happens less than once in 2^63 draws."
+                raise InvalidParameter("out", "an int64 array", "wide enough for every draw", fix)
+            out[places[place]] = value

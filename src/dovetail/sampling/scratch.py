@@ -21,6 +21,7 @@ class Scratch:
     values: NDArray[Any]
     part: NDArray[Any]
     flags: NDArray[np.bool_]
+    more_flags: NDArray[np.bool_]
     rows: NDArray[np.intp]
     digits: NDArray[np.uint16]
     short: NDArray[np.uint16]
@@ -37,15 +38,10 @@ class Scratch:
             values=np.empty(size, kind),
             part=np.empty(size, kind),
             flags=np.empty(size, np.bool_),
+            more_flags=np.empty(size, np.bool_),
             rows=np.empty(size, np.intp),
             digits=digits,
             short=np.empty(size, np.uint16),
             offsets=digits if offset_kind == digits.dtype else np.empty(size, offset_kind),
             ground=np.empty(size, offset_kind),
         )
-
-    def selected(self, positions: NDArray[np.intp]) -> Scratch:
-        """Return room for some of the draws, with their words in it."""
-        some = Scratch.of(self.heads.shape[0], positions.size, self.values.dtype, self.ground.dtype)
-        np.take(self.heads, positions, axis=1, out=some.heads, mode="clip")
-        return some
