@@ -138,6 +138,20 @@ def test_the_budget_outlives_the_session_and_its_name_is_not_a_new_one(tmp_path:
         dv.Session(path, budget=dv.Budget.pure(2))
 
 
+def test_two_files_under_one_name_share_a_budget_but_no_answer(tmp_path: Path) -> None:
+    answers = []
+    for folder, rows in (("a", PEOPLE), ("b", PEOPLE.slice(0, 0))):
+        (tmp_path / folder).mkdir()
+        pyarrow.parquet.write_table(rows, tmp_path / folder / "people.parquet")
+        with dv.Session(
+            tmp_path / folder / "people.parquet", budget=dv.Budget.pure(20), ledger=tmp_path / "one.ledger"
+        ) as session:
+            answers.append(session.count(noise=dv.Geometric(9)))
+            remaining = session.remaining
+    assert not any(answer.stored for answer in answers)
+    assert str(remaining) == "epsilon 2"
+
+
 def test_a_session_says_where_its_budget_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "people.parquet"
     pyarrow.parquet.write_table(PEOPLE, path)

@@ -72,10 +72,11 @@ class Session:
         try:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
             self._ledger, self._owned = _opened(ledger, self.source)
-            self._account = self._ledger.account(
-                self.source.name, budget=budget, source=_lasting_name(self.source)
+            lasting = _lasting_name(self.source)
+            self._account = self._ledger.account(self.source.name, budget=budget, source=lasting)
+            self._teller = Teller(
+                self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst
             )
-            self._teller = Teller(self.source.name, self._engine, columns, self._account, neighbours, analyst)
             self._plan = None if slots is None else self._whole_plan(slots)
         except BaseException:
             self.close()

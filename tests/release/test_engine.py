@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,21 @@ def test_an_empty_table_answers_zero_in_every_cell() -> None:
     source = Source.of(PEOPLE.slice(0, 0), name="empty")
     for query, expected in EXPECTED:
         assert ask(source, query) == [0] * len(expected)
+
+
+def test_even_and_uneven_bins_agree_with_plain_counting() -> None:
+    numbers = [-7, -1, 0, 4, 5, 9, 10, 2**62, -(2**63), None]
+    source = Source.of(pyarrow.table({"n": pyarrow.array(numbers, pyarrow.int64())}), name="n")
+    for edges in (
+        [-5, 0, 5, 10],
+        [-5, 0, 4, 10],
+        [-(2**62), 0, 2**62],
+        [-10, -5, 0, 5],
+        [0, 1],
+        range(-9, 99),
+    ):
+        expected = [sum(n is not None and low <= n < high for n in numbers) for low, high in pairwise(edges)]
+        assert ask(source, Histogram("n", bins=edges)) == expected
 
 
 def test_lists_and_structures_are_refused_by_name() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
-from dovetail.release.question import MOST_CELLS
+from dovetail.release.question import MOST_CELLS, MOST_UNEVEN_BINS
 
 TABLE = Schema(
     [
@@ -22,6 +22,7 @@ TABLE = Schema(
     [
         Histogram("age", keys=range(MOST_CELLS + 1)),
         Histogram("age", bins=range(1_000_001)),
+        Histogram("height", bins=range(MOST_UNEVEN_BINS + 2)),
         Histogram("age", "height", bins={"age": range(1001), "height": range(1001)}),
         Histogram(),
         Histogram("age", "age", keys={"age": [1]}),

@@ -85,7 +85,9 @@ class Watched:
 def desk(memory: Memory, error: BaseException | None = None) -> Teller:
     engine = connect(Source.of(PEOPLE, name="people"))
     table = Schema().table(engine.columns())
-    return Teller("people", Watched(engine, memory.events, error), table, memory, "add-remove", "ann")
+    return Teller(
+        "people", "memory://people", Watched(engine, memory.events, error), table, memory, "add-remove", "ann"
+    )
 
 
 def test_the_charge_is_recorded_before_the_data_is_read_and_the_answer_before_it_is_shown() -> None:
@@ -183,7 +185,9 @@ def test_sums_beyond_64_bits_are_saturated_not_wrapped() -> None:
     database = duckdb.connect()
     database.execute("CREATE TABLE wide AS SELECT 9223372036854775807 AS n FROM range(10000)")
     engine = connect(Source.of(database, name="wide", table="wide"))
-    teller = Teller("wide", engine, Schema().table(engine.columns()), Memory(), "add-remove", "ann")
+    teller = Teller(
+        "wide", "memory://wide", engine, Schema().table(engine.columns()), Memory(), "add-remove", "ann"
+    )
     answer = teller.answer([Sum("n", low=0, high=2**52, step=1)], Pay(noise=Geometric(1)))[0]
     assert answer.value == 2**63 - 1
 

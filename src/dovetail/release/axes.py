@@ -9,8 +9,8 @@ from typing import Any
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 
 from .field import Field, kind_of
-from .question import MOST_CELLS, Axis, Bins, Keys
-from .schema import Table, public_values
+from .question import MOST_CELLS, MOST_UNEVEN_BINS, Axis, Bins, Keys
+from .schema import Table, listed, public_values
 
 
 def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
@@ -73,17 +73,9 @@ def _keyed(field: Field) -> Field:
     return field
 
 
-def _asked(values: Any) -> str:
+def _asked(keys: Any) -> str:
     """Return the kind that given keys ask for, where the source declares none."""
-    first = next((value for value in public_first(values) if value is not None), "")
-    return kind_of(first)
-
-
-def public_first(values: Any) -> list[Any]:
-    """Return the first few of the given values, to see what they are."""
-    if isinstance(values, list | tuple):
-        return list(values[:10])
-    return []
+    return kind_of(next((key for key in listed(keys) if key is not None), ""))
 
 
 def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
@@ -98,7 +90,13 @@ def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
     for low, high in pairwise(read):
         if not low < high:
             raise InvalidParameter("bins", bins, "edges in rising order without repeats", f"Column {name}.")
-    return Bins(field, tuple(read), other)
+    made = Bins(field, tuple(read), other)
+    if len(read) - 1 > MOST_UNEVEN_BINS and made.even_width is None:
+        raise InvalidQuery(
+            f"{len(read) - 1} bins of {name} are more than {MOST_UNEVEN_BINS}. Use fewer; only bins of equal "
+            "width on whole numbers may be more."
+        )
+    return made
 
 
 def _limited(name: str, values: Any) -> None:

@@ -8,7 +8,7 @@ The rewritings made here (a negation pushed inwards, sorted operands) hold in th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -111,15 +111,6 @@ def negated(condition: Condition) -> Condition:
         return Missing(condition.field, not condition.negated)
     join = some if isinstance(condition, Every) else every
     return join(negated(part) for part in condition.parts)
-
-
-def fields(condition: Condition) -> Iterator[Field]:
-    """Yield the columns that a condition reads."""
-    if isinstance(condition, Every | Some):
-        for part in condition.parts:
-            yield from fields(part)
-    else:
-        yield condition.field
 
 
 def _joined(join: type[Every] | type[Some], parts: Iterable[Condition]) -> Condition:

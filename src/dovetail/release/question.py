@@ -18,6 +18,9 @@ from .condition import Condition
 from .field import Constant, Field, written
 
 MOST_CELLS = 100_000
+# Every engine runs through uneven bins one after another, block by block of rows.
+MOST_UNEVEN_BINS = 2_000
+_EXACT = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,21 @@ class Bins:
         shown = [_short(edge) for edge in self.edges]
         named = tuple(f"[{low}, {high})" for low, high in pairwise(shown))
         return named if self.other is None else (*named, self.other)
+
+    @property
+    def even_width(self) -> int | None:
+        """Return the common width of bins of whole numbers, None where there is none.
+
+        >>> Bins(Field("age", "integer"), (0, 10, 20)).even_width
+        10
+        """
+        if self.field.kind != "integer":
+            return None
+        whole = [int(edge) for edge in self.edges]  # type: ignore[arg-type]
+        widths = {high - low for low, high in pairwise(whole)}
+        if max(map(abs, whole)) > _EXACT:
+            return None
+        return widths.pop() if len(widths) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         return {

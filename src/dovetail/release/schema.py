@@ -75,18 +75,19 @@ def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
     >>> public_values(Field("sex", "text"), ["Male", "Female", "Male"])
     ('Male', 'Female')
     """
-    listed = _listed(values)
-    if not listed:
+    found = listed(values)
+    if not found:
         raise InvalidParameter(
             f"values of {reader.name}", values, "a list of at least one value", "Name them."
         )
     kept: dict[Constant | None, None] = {}
-    for value in listed:
+    for value in found:
         kept[None if value is None else reader.constant(value)] = None
     return tuple(kept)
 
 
-def _listed(values: object) -> list[Any]:
+def listed(values: object) -> list[Any]:
+    """Return the values of a list, a series or a one-column table; an empty list for anything else."""
     if isinstance(values, str | bytes | Mapping):
         return []
     columns = getattr(values, "columns", None)

@@ -183,8 +183,25 @@ def _in_some_cell(engine: Engine, axis: Axis) -> Any:
 
 
 def _bin_number(engine: Engine, axis: Bins, value: Any) -> Any:
-    """Spell a binary search over the edges: a row meets only as many comparisons as the bins have bits."""
-    last = len(axis.edges) - 1
+    """Spell the number of the bin that a value lies in, NULL outside of all."""
+    first, end = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
+    inside = exp.and_(
+        exp.GTE(this=value.copy(), expression=first), exp.LT(this=value.copy(), expression=end), copy=False
+    )
+    width = axis.even_width
+    number = _searched(engine, axis, value) if width is None else _divided(engine, axis, value, width)
+    return exp.case().when(inside, number, copy=False)
+
+
+def _divided(engine: Engine, axis: Bins, value: Any, width: int) -> Any:
+    """Spell (value - first edge) // width: exact for whole numbers, and one step however many bins."""
+    start = engine.constant("integer", axis.edges[0])
+    above = exp.paren(exp.Sub(this=value.copy(), expression=start), copy=False)
+    return exp.IntDiv(this=above, expression=engine.constant("integer", width))
+
+
+def _searched(engine: Engine, axis: Bins, value: Any) -> Any:
+    """Spell a binary search over the edges."""
 
     def between(low: int, high: int) -> Any:
         if high - low == 1:
@@ -196,8 +213,4 @@ def _bin_number(engine: Engine, axis: Bins, value: Any) -> Any:
             exp.case().when(below, between(low, middle), copy=False).else_(between(middle, high), copy=False)
         )
 
-    first, end = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
-    inside = exp.and_(
-        exp.GTE(this=value.copy(), expression=first), exp.LT(this=value.copy(), expression=end), copy=False
-    )
-    return exp.case().when(inside, between(0, last), copy=False)
+    return between(0, len(axis.edges) - 1)

@@ -45,9 +45,14 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """Stands between an analyst and the data."""
+    """Stands between an analyst and the data.
+
+    `dataset` is the name that the budget is kept under, `source` where these rows are: one dataset may hold
+    several files, and an answer from one is no answer for another.
+    """
 
     dataset: str
+    source: str
     engine: Engine
     table: Table
     account: Account
@@ -125,7 +130,7 @@ class Teller:
             {"question": question.to_dict(), "noise": [noise.to_dict() for noise in noises]}
             for question, noises in zip(priced.questions, priced.noises, strict=True)
         ]
-        body = {"asked": asked, "neighbours": self.neighbours}
+        body = {"asked": asked, "neighbours": self.neighbours, "source": self.source}
         return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     def _show(

@@ -119,6 +119,10 @@ def offsets_for(rows: tuple[Row, ...]) -> Offsets:
     low = [max(bits - width, 0) for _, bits in rows]
     groups = tuple(Group(rate * (1 << g), bits - g) for (rate, bits), g in zip(rows, low, strict=True))
     largest = width + max(low)
+    if largest >= 63:
+        raise InvalidParameter(
+            "noise", f"offsets of {largest} bits", "of at most 62", "Use a coarser lattice."
+        )
     kind = next(kind for kind in (np.uint16, np.int32, np.int64) if (1 << largest) - 1 <= np.iinfo(kind).max)
     return Offsets(
         digits=digits_of(groups, index_bits),

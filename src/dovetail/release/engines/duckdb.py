@@ -179,7 +179,7 @@ class DuckDB:
             self._connection.close()
 
     def _spelled(self, statement: exp.Select) -> str:
-        return statement.from_(self.relation).sql("duckdb")
+        return statement.from_(self.relation, copy=False).sql("duckdb")
 
     def _failed(self, error: Exception) -> DataError:
         _log.debug("The engine failed on %s", self._name, exc_info=error)
@@ -208,7 +208,9 @@ def csv_header(path: Path) -> tuple[list[str], str]:
 def _table_of(source: Source) -> exp.Expression:
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the database")
-    return exp.to_table(source.table, dialect="duckdb")
+    if "." in source.table or '"' in source.table:
+        return exp.to_table(source.table, dialect="duckdb")
+    return exp.Table(this=exp.to_identifier(source.table, quoted=True))
 
 
 def _is_ibis(data: Any) -> bool:

@@ -1,0 +1,163 @@
+"""Measure a private histogram against the bare aggregation, many counts in one session, and memory.
+
+    python -m benchmarks.release [--rows 10000000 100000000] [--opendp]
+
+The files are made by DuckDB in a temporary folder. Every comparison alternates between its sides, so that
+another load on the machine meets both alike, and reports the median. Targets: the histogram costs at most 1.4
+times the bare GROUP BY on 10 million rows and 1.1 times on 100 million; a count on Adult takes at most 10 ms,
+ledger included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+import dovetail as dv
+
+CELLS = 50
+KEYS = [f"k{number:02d}" for number in range(CELLS)]
+
+
+def make_file(path: Path, rows: int) -> None:
+    """Write a table of a text key with 50 values, a number and a person, in no order."""
+    duckdb.sql(
+        f"""COPY (
+            SELECT 'k' || lpad((hash(i) % {CELLS})::VARCHAR, 2, '0') AS key,
+                   (hash(i + 1) % 100000) / 100.0::DOUBLE AS amount,
+                   (hash(i + 2) % {max(rows // 4, 1)})::BIGINT AS person
+            FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet)"""
+    )
+
+
+def alternating(sides: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the median seconds of each side, run in turns after one unmeasured round."""
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    for turn in range(repeats + 1):
+        for name, run in sides.items():
+            began = time.perf_counter()
+            run()
+            if turn:
+                seconds[name].append(time.perf_counter() - began)
+    return {name: statistics.median(listed) for name, listed in seconds.items()}
+
+
+def histogram(folder: Path, rows: int, repeats: int = 9) -> None:
+    """Compare a private 50-cell histogram with DuckDB's own GROUP BY of the same file."""
+    path = folder / f"rows{rows}.parquet"
+    make_file(path, rows)
+    schema = dv.Schema([dv.Column("key", "text", values=KEYS)])
+    bare = duckdb.connect()
+    before = peak_memory()
+    with dv.Session(
+        path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / f"{rows}.ledger"
+    ) as session:
+        times = alternating(
+            {
+                "bare": lambda: bare.execute(f"SELECT key, count(*) FROM '{path}' GROUP BY key").fetchall(),
+                "private": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
+            },
+            repeats,
+        )
+    ratio = times["private"] / times["bare"]
+    target = 1.4 if rows <= 10**7 else 1.1
+    print(
+        f"{rows:>11,} rows: bare {times['bare']:.4f} s, private {times['private']:.4f} s, "
+        f"ratio {ratio:.2f} (target {target}), peak memory {before} -> {peak_memory()} MB"
+    )
+
+
+def many_counts(folder: Path, counts: int = 1000) -> None:
+    """Time different counts in one session on Adult, durable ledger included, beside one bare fsync."""
+    with dv.Session(
+        dv.datasets.adult(), budget=dv.Budget.pure(10**6), ledger=folder / "adult.ledger"
+    ) as session:
+        noise = dv.Geometric("0.1")
+        session.count(noise=noise)
+        began = time.perf_counter()
+        for number in range(counts):
+            session.count(where=f"fnlwgt > {number * 500} AND age >= {number % 60}", noise=noise)
+        each = (time.perf_counter() - began) / counts * 1000
+    print(
+        f"{counts:,} different counts on Adult: {each:.2f} ms each (target 10); "
+        f"one bare fsync here takes {fsync_ms(folder):.2f} ms"
+    )
+
+
+def fsync_ms(folder: Path, times: int = 50) -> float:
+    """Return the median milliseconds of one small durable write."""
+    listed = []
+    with (folder / "fsync").open("wb", buffering=0) as file:
+        for _ in range(times):
+            began = time.perf_counter()
+            file.write(b"x" * 4096)
+            os.fsync(file.fileno())
+            listed.append((time.perf_counter() - began) * 1000)
+    return statistics.median(listed)
+
+
+def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> None:
+    """Compare with the same histogram through OpenDP's Polars context (needs the bench environment)."""
+    import opendp.prelude as dp
+    import polars as pl
+
+    dp.enable_features("contrib")
+    path = folder / f"rows{rows}.parquet"
+    keys = pl.LazyFrame({"key": KEYS})
+
+    def through_opendp() -> object:
+        context = dp.Context.compositor(
+            data=pl.scan_parquet(path).select("key"),
+            privacy_unit=dp.unit_of(contributions=1),
+            privacy_loss=dp.loss_of(epsilon=1.0),
+            split_evenly_over=1,
+            margins=[dp.polars.Margin(max_length=rows)],
+        )
+        query = context.query().group_by("key").agg(dp.len(signed=True)).with_keys(keys)
+        return query.release().collect()
+
+    schema = dv.Schema([dv.Column("key", "text", values=KEYS)])
+    with dv.Session(path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / "o.ledger") as session:
+        times = alternating(
+            {
+                "opendp": through_opendp,
+                "dovetail": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
+            },
+            repeats,
+        )
+    print(
+        f"{rows:>11,} rows: OpenDP {times['opendp']:.3f} s, Dovetail {times['dovetail']:.4f} s, "
+        f"{times['opendp'] / times['dovetail']:.0f} times faster (target 5)"
+    )
+
+
+def peak_memory() -> int:
+    """Return the largest resident size of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def main() -> None:
+    """Run all of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", type=int, nargs="*", default=[10**7, 10**8])
+    parser.add_argument("--opendp", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        many_counts(folder)
+        for rows in options.rows:
+            histogram(folder, rows)
+        if options.opendp:
+            opendp_histogram(folder, min(options.rows))
+
+
+if __name__ == "__main__":
+    main()
