@@ -175,9 +175,10 @@ class DatasetAccount:
             raise InvalidParameter(
                 "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
             )
+        short = f"this uses {wanted} answers of plan {plan}, which has {row.left} of {row.slots} left"
+        gone = f"all {row.slots} answers of plan {plan} were given"
         raise BudgetExceeded(
-            f"this needs {wanted} of plan {plan}, which has {row.left} left of all {row.slots} answers. "
-            "Open another plan, or pay for each query.",
+            f"{short if row.left else gone}. Open another plan, or pay for each query.",
             requested=wanted,
             remaining=row.left,
         )
