@@ -12,6 +12,10 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it; a test checks it against the imports below.
 _HOME = {
+    "Comparison": "design",
+    "Design": "design",
+    "Goal": "design",
+    "compare": "design",
     "DiscreteGaussian": "noise",
     "Staircase": "noise",
     "TruncatedGeometric": "noise",
@@ -52,7 +56,7 @@ _HOME = {
     "Plan": "release",
     "Session": "session",
 }
-_PACKAGES = ("audit", "datasets", "errors", "ledger", "noise", "privacy", "sampling")
+_PACKAGES = ("audit", "datasets", "design", "errors", "ledger", "noise", "privacy", "sampling")
 
 # Written out, because type checkers only read a plain list.
 __all__ = [
@@ -62,12 +66,15 @@ __all__ = [
     "BudgetMismatch",
     "Charge",
     "Column",
+    "Comparison",
     "Count",
     "DataError",
+    "Design",
     "DiscreteGaussian",
     "DovetailError",
     "Geometric",
     "GeometricMixture",
+    "Goal",
     "GoalUnreachable",
     "Histogram",
     "InvalidParameter",
@@ -96,7 +103,9 @@ __all__ = [
     "UnsupportedSQL",
     "__version__",
     "audit",
+    "compare",
     "datasets",
+    "design",
     "errors",
     "ledger",
     "noise",
@@ -107,6 +116,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import audit, datasets, errors, ledger, noise, privacy, sampling
+    from .design import Comparison, Design, Goal, compare, design
     from .errors import (
         BudgetExceeded,
         BudgetMismatch,

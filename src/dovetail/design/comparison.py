@@ -1,0 +1,215 @@
+"""Several noises side by side at equal privacy, in the sense that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from math import ceil, floor, inf, log, log10, sqrt
+from typing import Any
+
+from dovetail import check
+from dovetail.check import Real
+from dovetail.errors import InvalidParameter
+from dovetail.noise import (
+    DiscreteGaussian,
+    Noise,
+    PiecewiseGeometric,
+    PiecewiseLaplace,
+    RoundedLaplace,
+    StaircaseNoise,
+    TruncatedGeometric,
+    TruncatedLaplace,
+)
+from dovetail.privacy import PrivacyLoss, privacy_loss
+
+_FIX = 'Use at="zeta", at="epsilon" or at=(epsilon, delta, queries).'
+_DIGITS = 6
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Row:
+    """One noise of a comparison; `matched` is False where it has no guarantee of this kind at any scale."""
+
+    name: str
+    noise: Noise
+    matched: bool
+    zeta: float
+    epsilon: float
+    mean_abs: float
+    variance: float
+    within_95: float
+    entropy: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Noises scaled to equal privacy; `at` says in which sense."""
+
+    at: str
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        heads = ("", "zeta", "worst epsilon", "mean error", "variance", "95 % within")
+        table: list[tuple[str, ...]] = [heads]
+        for row in self.rows:
+            numbers = (row.zeta, row.epsilon, row.mean_abs, row.variance, row.within_95)
+            table.append((row.name + ("" if row.matched else " *"), *(f"{number:.5g}" for number in numbers)))
+        widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
+        lines = [f"At equal {self.at}"]
+        lines += [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table
+        ]
+        if not all(row.matched for row in self.rows):
+            lines.append("* has no such guarantee at any scale; shown as given")
+        return "\n".join(lines)
+
+    def plot(self) -> Any:
+        """Draw the chance of each error size; return the Matplotlib figure."""
+        import numpy as np
+
+        from dovetail.plots.design import comparison
+
+        # One very wide noise should not press the others into a corner.
+        reaches = sorted(row.noise.quantile_abs(0.999) for row in self.rows)
+        top = int(min(reaches[-1], 3 * reaches[len(reaches) // 2])) + 1
+        sizes = np.arange(top + 1)
+        curves = {row.name: 1 - np.asarray(row.noise.within(sizes)) for row in self.rows}
+        return comparison(sizes, curves, f"At equal {self.at}")
+
+
+def compare(noises: Mapping[str, Noise], *, at: str | tuple[Real, Real, int] = "zeta") -> Comparison:
+    """Scale noises to equal privacy for counts and put their errors side by side.
+
+    With "zeta" or "epsilon" the first noise stays as it is and sets the level; with (epsilon, delta, queries)
+    every noise is scaled until that many queries cost just this.
+
+    >>> from dovetail.noise import Geometric, GeometricMixture
+    >>> rows = compare({"mixture": GeometricMixture(0.2, 1, 5), "geometric": Geometric(1)}, at="zeta").rows
+    >>> [round(row.mean_abs, 2) for row in rows]
+    [2.48, 2.99]
+    """
+    if not isinstance(noises, Mapping) or not noises:
+        raise InvalidParameter("noises", noises, "names with noises", 'Use {"mine": noise, ...}.')
+    for name, noise in noises.items():
+        if not isinstance(noise, Noise):
+            raise InvalidParameter(f"noises[{name!r}]", noise, "a noise", "Use Geometric(1), for example.")
+    cost, level, label = _sense(at, next(iter(noises.values())))
+    return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
+
+
+def _sense(at: Any, first: Noise) -> tuple[Callable[[PrivacyLoss], float], float, str]:
+    """Return what is made equal: a cost that falls with the scale, its level, and its name."""
+    if isinstance(at, str):
+        check.choice("at", at, ("zeta", "epsilon"), _FIX)
+        cost: Callable[[PrivacyLoss], float] = (
+            (lambda loss: loss.zeta) if at == "zeta" else (lambda loss: loss.epsilon)
+        )
+        level = cost(privacy_loss(first))
+        if level == inf:
+            raise InvalidParameter("noises", first, f"led by one whose {at} is finite", "Put another first.")
+        return cost, level, f"{at} {level:.4g}"
+    if not isinstance(at, tuple | list) or len(at) != 3:
+        raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)
+    epsilon = check.positive("at[0]", at[0])
+    delta = check.probability("at[1]", at[1])
+    queries = check.integer("at[2]", at[2], 1, 10**9)
+    name = f"epsilon {float(epsilon):g}, delta {float(delta):g} for {queries} queries"
+    return (lambda loss: log(max(loss.compose(queries).delta(epsilon), 1e-300)) - log(delta)), 0.0, name
+
+
+def _row(name: str, noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -> Row:
+    found = _matched(noise, cost, level)
+    shown = noise if found is None else found
+    loss = privacy_loss(shown)
+    return Row(
+        name,
+        shown,
+        found is not None,
+        loss.zeta,
+        loss.epsilon,
+        shown.mean_abs(),
+        shown.variance(),
+        shown.quantile_abs(0.95),
+        shown.entropy(),
+    )
+
+
+def _matched(noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -> Noise | None:
+    """Return the narrowest noise of this shape that costs at most the level, or None if none does."""
+
+    def excess(scale: float) -> float:
+        return cost(privacy_loss(scaled(noise, scale))) - level
+
+    start = cost(privacy_loss(noise)) - level
+    if abs(start) <= 1e-9:
+        return noise
+    narrow = wide = 1.0
+    while excess(narrow) <= 0:
+        narrow /= 2
+        if narrow < 1e-3:
+            break
+    while excess(wide) > 0:
+        wide *= 2
+        if wide > 1e7:
+            return None
+    while wide / narrow > 1 + _CLOSE:
+        middle = sqrt(narrow * wide)
+        narrow, wide = (middle, wide) if excess(middle) > 0 else (narrow, middle)
+    return scaled(noise, wide)
+
+
+@singledispatch
+def scaled(noise: Noise, scale: float) -> Noise:
+    """Return a noise of the same shape, `scale` times as wide, with short numbers."""
+    raise InvalidParameter("noise", noise, "a noise that can be scaled", "Compare named noises.")
+
+
+@scaled.register
+def _(noise: PiecewiseGeometric, scale: float) -> PiecewiseGeometric:
+    points: list[int] = []
+    for point in noise.breaks:
+        points.append(max(round(point * scale), points[-1] + 1 if points else 1))
+    return PiecewiseGeometric([_short(rate / Fraction(scale)) for rate in noise.rates], points)
+
+
+@scaled.register
+def _(noise: PiecewiseLaplace, scale: float) -> PiecewiseLaplace:
+    width = Fraction(scale)
+    return PiecewiseLaplace(
+        [_short(rate / width) for rate in noise.rates], [_short(point * width) for point in noise.breaks]
+    )
+
+
+@scaled.register
+def _(noise: RoundedLaplace, scale: float) -> RoundedLaplace:
+    return RoundedLaplace(scaled(noise.source, scale))  # type: ignore[arg-type]
+
+
+@scaled.register
+def _(noise: DiscreteGaussian, scale: float) -> DiscreteGaussian:
+    return DiscreteGaussian(_short(noise.sigma * Fraction(scale), up=True))
+
+
+@scaled.register
+def _(noise: StaircaseNoise, scale: float) -> StaircaseNoise:
+    return StaircaseNoise(_short(noise.epsilon / Fraction(scale)), noise.gamma, noise.sensitivity)
+
+
+@scaled.register
+def _(noise: TruncatedGeometric, scale: float) -> TruncatedGeometric:
+    return TruncatedGeometric(_short(noise.epsilon / Fraction(scale)), max(1, ceil(noise.bound * scale)))
+
+
+@scaled.register
+def _(noise: TruncatedLaplace, scale: float) -> TruncatedLaplace:
+    width = Fraction(scale)
+    return TruncatedLaplace(_short(noise.epsilon / width), _short(noise.bound * width, up=True))
+
+
+def _short(value: Fraction, *, up: bool = False) -> Fraction:
+    """Round to a few digits: rates down and widths up, to the private side."""
+    unit = Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
+    return (ceil(value / unit) if up else max(floor(value / unit), 1)) * unit

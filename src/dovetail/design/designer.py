@@ -1,0 +1,194 @@
+"""Which noise meets my goal with the least cost, or my budget with the least error?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+from dovetail.check import Real
+from dovetail.noise import IntegerNoise, PiecewiseGeometric
+from dovetail.privacy import PrivacyLoss
+
+from .certify import Certified, certify
+from .explain import explanation
+from .find import Finder
+from .fit import fitted
+from .goal import Goal, Task, read_task
+from .rivals import Alternative, rivals
+from .unreachable import unreachable
+
+# Fewer pieces are kept where more of them gain less than this share.
+_WORTH = 1e-4
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What an analyst gets: moments of the error, its 95 % bar, and the probability of every goal."""
+
+    variance: float
+    mean_abs: float
+    within_95: float
+    reached: tuple[tuple[Goal, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A noise that was chosen, with what it costs and what it gives.
+
+    `loss` is the privacy loss of one use, `total` that of all queries together; both are upper bounds.
+    """
+
+    noise: PiecewiseGeometric
+    loss: PrivacyLoss
+    total: PrivacyLoss
+    utility: Utility
+    task: Task
+
+    @property
+    def queries(self) -> int:
+        """How many queries the total covers."""
+        return self.task.queries
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The standard noises at the same price, or with the same accuracy; computed when first asked for."""
+        return rivals(self.noise, self.task)
+
+    @property
+    def why(self) -> str:
+        """The reason for the choice in one sentence."""
+        pieces = len(self.noise.rates)
+        if self.task.is_pure:
+            return "For a worst-case budget the geometric noise is the best there is."
+        if pieces == 1:
+            return "No shape of more pieces does better here than the geometric noise."
+        best = self.alternatives[0]
+        gain = 1 - self.alternatives_ratio(best)
+        return f"{pieces} pieces bring {best.measure} {gain:.1%} below that of the {best.name} noise."
+
+    def alternatives_ratio(self, other: Alternative) -> float:
+        """Return what was minimised, as a share of what another noise reaches."""
+        return other.chosen / other.value if other.value else 1.0
+
+    def explain(self) -> str:
+        """Say in plain words what an analyst sees and what a person in the data is promised."""
+        return explanation(self)
+
+    def plot(self) -> Any:
+        """Draw the noise beside the standard one, the chance of each error, and delta(epsilon)."""
+        from .picture import picture
+
+        return picture(self)
+
+    def __repr__(self) -> str:
+        return f"Design({self.noise!r}, queries={self.task.queries}, variance={self.utility.variance:.6g})"
+
+
+def design(
+    *,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
+    zeta: Real | None = None,
+    goals: Sequence[Goal] = (),
+    within: Real | None = None,
+    probability: Real = 0.95,
+    cells: int = 1,
+    queries: int = 1,
+    minimise: str | tuple[str, Real] | None = None,
+    max_epsilon: Real | None = None,
+    pieces: int = 8,
+    break_point: int | None = None,
+    sensitivity: int | tuple[int, ...] = 1,
+) -> Design:
+    """Choose the noise with the least error for a budget, or with the least cost for an accuracy.
+
+    A budget is `epsilon`, or `epsilon` with `delta`, or `zeta`, for all `queries` together. An accuracy is
+    `within` with `probability` (and `cells` answers at once), or several `goals`. Given both, the error is
+    minimised among noises that keep both. `break_point` fixes the first break. The same arguments always
+    give the same answer.
+
+    >>> design(epsilon=0.5).noise
+    PiecewiseGeometric(rates=('0.5',))
+    >>> chosen = design(epsilon=1, delta=1e-6, queries=10, pieces=2)
+    >>> len(chosen.noise.rates), chosen.utility.variance < 180, chosen.total.epsilon_at(1e-6) <= 1
+    (2, True, True)
+    """
+    return _designed(
+        read_task(
+            epsilon=epsilon,
+            delta=delta,
+            zeta=zeta,
+            goals=goals,
+            within=within,
+            probability=probability,
+            cells=cells,
+            queries=queries,
+            minimise=minimise,
+            max_epsilon=max_epsilon,
+            pieces=pieces,
+            break_point=break_point,
+            sensitivity=sensitivity,
+        )
+    )
+
+
+@lru_cache(maxsize=128)
+def _designed(task: Task) -> Design:
+    found = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
+    if found is None:
+        raise unreachable(task, lambda other: _best(other))
+    checked = certify(found.noise, task)
+    assert checked is not None
+    assert isinstance(checked.noise, PiecewiseGeometric)
+    return Design(checked.noise, checked.loss, checked.total, _utility(checked.noise, task), task)
+
+
+@lru_cache(maxsize=128)
+def _best(task: Task) -> Certified | None:
+    """Return the best of all certified candidates."""
+    best = certify(plain(task), task) if task.has_budget else None
+    for shape in Finder(task).shapes():
+        found = fitted(shape, task)
+        if found is not None and (best is None or found.value < best.value * (1 - _WORTH)):
+            best = found
+    return best if best is not None or not task.has_budget else _most_accurate(task)
+
+
+def _most_accurate(task: Task) -> Certified | None:
+    """Return the noise that misses one of the goals least, if it meets all: for goals at the very edge."""
+    for goal in task.goals:
+        found = _best(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
+        checked = None if found is None else certify(found.noise, task)
+        if checked is not None:
+            return checked
+    return None
+
+
+def plain(task: Task) -> PiecewiseGeometric:
+    """Return the geometric noise that spends the budget as a worst case."""
+    budget = task.zeta if task.zeta is not None else task.epsilon
+    assert budget is not None
+    limits = [budget] if task.max_epsilon is None else [budget, task.max_epsilon]
+    return PiecewiseGeometric((min(limits) / (task.queries * sum(task.shifts)),))
+
+
+def _least_quantile(task: Task) -> Certified | None:
+    """Return the noise with the least error bar: bring down the chance of a larger error, step by step."""
+    level = task.minimise[1] or Fraction(0)
+    best = _best(replace(task, minimise=("variance", None)))
+    while best is not None and (bar := int(best.noise.quantile_abs(level))) > 0:
+        found = _best(replace(task, minimise=("outside", Fraction(bar - 1))))
+        if found is None or found.noise.quantile_abs(level) >= bar:
+            # Among noises of this bar, the one that misses it least.
+            last = _best(replace(task, minimise=("outside", Fraction(bar))))
+            return best if last is None or last.noise.quantile_abs(level) > bar else last
+        best = found
+    return best
+
+
+def _utility(noise: IntegerNoise, task: Task) -> Utility:
+    reached = tuple((goal, float(noise.within(goal.within)) ** goal.cells) for goal in task.goals)
+    return Utility(noise.variance(), noise.mean_abs(), noise.quantile_abs(0.95), reached)

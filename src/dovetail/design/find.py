@@ -1,0 +1,194 @@
+"""Find shapes worth fitting: the search at unit sensitivity, its starts, and whole break-points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import exp, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .fit import Shape
+from .goal import Task
+from .profile import Profile
+from .search import Layout, Term, delta_within, epsilon_itself, improve, smooth
+from .shapes import SHAPES
+
+Floats = NDArray[np.float64]
+
+# From this many uses on, the loss of all is so near to normal that fewer, larger ones stand for them.
+_NORMAL = 1000
+_FEW = 10
+_SOME = 50
+_ROUGH = 3
+_FITTED = 2
+_COARSE = 25
+_ROUNDS = 60
+# Points of the grid per steepest rate: fine enough that its own error is second to rounding.
+_PER_RATE = 96
+
+
+class Finder:
+    """The search for one task, in units where the largest shift is 1.
+
+    Noise for a shift of d, and for more uses than `_NORMAL`, is the same noise stretched by `stretch`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.priced_by_delta = bool(task.delta) or (task.minimise[0] == "epsilon" and bool(task.minimise[1]))
+        many = sqrt(max(1.0, task.uses / _NORMAL)) if self.priced_by_delta else 1.0
+        self.stretch = max(task.shifts) * many
+        self.uses = min(task.uses, _NORMAL) if self.priced_by_delta else task.uses
+        self.with_epsilon = not task.has_budget and self.priced_by_delta
+        self.objective = self._objective()
+        self.limits = self._limits()
+        self.constraints = [*self.limits, *self._accuracies(), *self._worst_case()]
+
+    def shapes(self) -> Iterator[Shape]:
+        """Give shapes with whole breaks, the likeliest first; one piece needs no search."""
+        yield Shape((self._one_rate(),), ())
+        if self.task.is_pure or self.task.pieces == 1:
+            return
+        fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
+        found = [self._searched(rates, breaks, fixed) for rates, breaks in self._starts()]
+        ranked = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
+        for _, profile in ranked[: _FITTED if self.task.pieces > _ROUGH else 2 * _FITTED]:
+            yield from self._rounded(profile)
+
+    def _objective(self) -> Term:
+        name, number = self.task.minimise
+        if name == "mean_abs":
+            return smooth(lambda profile: profile.moment(1))
+        if name in ("outside", "quantile"):
+            return smooth(lambda profile: profile.outside(self._shrunk(int(number or 0))))
+        if name == "zeta":
+            return smooth(Profile.zeta)
+        return epsilon_itself if self.with_epsilon else smooth(lambda profile: profile.moment(2))
+
+    def _shrunk(self, t: int) -> float:
+        """Return the size of error that stands for t before stretching."""
+        return (t + 1) / self.stretch - 1
+
+    def _limits(self) -> list[Term]:
+        task = self.task
+        if task.zeta is not None:
+            return [smooth(Profile.zeta, float(task.zeta) / task.uses)]
+        if self.with_epsilon:
+            return [delta_within(float(task.minimise[1] or 0), self.uses, None)]
+        if task.epsilon is not None and task.delta:
+            return [delta_within(float(task.delta), self.uses, float(task.epsilon))]
+        return []
+
+    def _accuracies(self) -> list[Term]:
+        def accuracy(t: float, chance: float) -> Term:
+            return smooth(lambda profile: profile.outside(t), chance)
+
+        # Beside a budget, leave room for the rounding of rates.
+        room = 0.997 if self.task.has_budget else 1.0
+        return [accuracy(self._shrunk(goal.within), goal.each * room) for goal in self.task.goals]
+
+    def _worst_case(self) -> list[Term]:
+        if self.task.max_epsilon is None:
+            return []
+        limit = float(self.task.max_epsilon) / self.task.uses * self.stretch / max(self.task.shifts)
+        return [smooth(lambda profile: profile.rates[..., -1], limit)]
+
+    def _one_rate(self) -> float:
+        """Return about the rate that one piece needs; fitting does the rest."""
+        task = self.task
+        if task.has_budget:
+            return float(task.zeta or task.epsilon or 1) / task.uses / max(task.shifts)
+        return min(max(-log(goal.each) / (goal.within + 1), 1e-12) for goal in task.goals)
+
+    def _starts(self) -> Iterator[tuple[Floats, Floats]]:
+        """Give starting shapes: what many queries tend to, and for few of them shapes nearer to one rate."""
+        count = self.task.pieces
+        rates, breaks = (np.array(part) for part in SHAPES[count])
+        yield rates, breaks
+        even = np.linspace(0.5, 1.6, count)
+        # Sums of few different losses make a rough landscape; it needs more than one start.
+        if self.uses <= _SOME:
+            yield np.sqrt(rates * even), breaks
+        if self.uses < _FEW or (count <= _ROUGH and self.uses <= 2 * _SOME):
+            yield np.sqrt(rates * even), breaks * 1.4
+            yield even, np.arange(1.0, count) / 2
+        if count <= _ROUGH and self.uses <= 2 * _SOME:
+            yield rates, breaks * 1.4
+            yield even, breaks
+            yield even, breaks * 1.4
+
+    def _searched(
+        self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
+    ) -> tuple[float, Profile] | None:
+        """Scale a start until it keeps the limits, and improve it."""
+        scale = self._scale(rates, breaks, fixed)
+        return None if scale is None else self._improved(rates / scale, _moved(breaks * scale, fixed), fixed)
+
+    def _rounded(self, profile: Profile) -> Iterator[Shape]:
+        """Round the breaks of a noise to integers, and where that matters adapt its rates to them."""
+        rates, whole = _whole(profile.rates / self.stretch, profile.starts[1:] * self.stretch)
+        breaks = tuple(int(point) for point in whole)
+        yield Shape(tuple(rates.tolist()), breaks)
+        if self.stretch == 1 and breaks and breaks[0] < _COARSE:
+            again = self._improved(rates, whole, tuple(whole.tolist()))
+            if again is not None:
+                yield Shape(tuple(again[1].rates.tolist()), breaks)
+
+    def _improved(
+        self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
+    ) -> tuple[float, Profile] | None:
+        per_rate = _PER_RATE if self.uses <= 2 * _SOME else _PER_RATE // 2
+        layout = Layout(len(rates), fixed, self.with_epsilon, float(rates[-1]) / per_rate)
+        start = layout.point(rates, breaks)
+        if self.with_epsilon:
+            start[-1] = log(self._epsilon(layout, start))
+        found = improve(layout, start, self.objective, self.constraints, _ROUNDS)
+        return None if found is None else (found[0], layout.profile(found[1]))
+
+    def _epsilon(self, layout: Layout, point: Floats) -> float:
+        """Return the epsilon at which the limit on delta just holds."""
+        steepest = exp(float(np.logaddexp.reduce(point[: layout.pieces])))
+        low, high = steepest * 1e-6, steepest * self.uses
+        for _ in range(30):
+            middle = sqrt(low * high)
+            trial = np.append(point[:-1], log(middle))
+            low, high = (low, middle) if self.limits[0](layout, trial)[0] >= 0 else (middle, high)
+        return high
+
+    def _scale(self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]) -> float | None:
+        """Return the least scale within the budget, or the largest that is accurate."""
+        terms = self.limits if self.task.has_budget else self._accuracies()
+
+        def holds(scale: float) -> bool:
+            scaled = rates / scale
+            layout = Layout(len(rates), fixed, grid=float(scaled[-1]) / 24)
+            point = layout.point(scaled, _moved(breaks * scale, fixed))
+            with np.errstate(all="ignore"):
+                return all(term(layout, point)[0] >= 0 for term in terms)
+
+        inner, outer = 1e-9, 1e12
+        for _ in range(40):
+            middle = sqrt(inner * outer)
+            kept = holds(middle) == self.task.has_budget
+            inner, outer = (inner, middle) if kept else (middle, outer)
+        edge = outer if self.task.has_budget else inner
+        return edge if 1e-8 < edge < 1e11 else None
+
+
+def _moved(breaks: Floats, fixed: tuple[float, ...]) -> Floats:
+    """Put the first break where it is fixed, and the others as far behind it as they were."""
+    return breaks if not fixed or not len(breaks) else breaks - breaks[0] + fixed[0]
+
+
+def _whole(rates: Floats, breaks: Floats) -> tuple[Floats, Floats]:
+    """Round breaks to integers; a piece that vanishes is left out."""
+    kept_rates: list[float] = [float(rates[0])]
+    kept_breaks: list[float] = []
+    for rate, point in zip(rates[1:], np.maximum(np.rint(breaks), 0), strict=True):
+        if point <= (kept_breaks[-1] if kept_breaks else 0):
+            kept_rates[-1] = float(rate)
+        else:
+            kept_rates.append(float(rate))
+            kept_breaks.append(float(point))
+    return np.array(kept_rates), np.array(kept_breaks)

@@ -1,0 +1,150 @@
+"""Give a shape short rational rates and the largest or least scale that keeps what was asked.
+
+All rates are multiples of one short decimal unit, so that the loss of any number of uses lies on an exact
+lattice and its rigorous accounting loses nothing to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, inf, isfinite, log, log10, sqrt
+
+import numpy as np
+
+from dovetail.noise import PiecewiseGeometric
+from dovetail.privacy import privacy_loss
+
+from .certify import Certified, certify
+from .goal import Task
+from .profile import Profile
+from .search import delta_of
+
+# Units per steepest rate: enough for a fine choice, few enough for a short lattice.
+_STEPS = 1000
+_MOST_POINTS = 2**18
+_FINE_STEPS = 50_000
+_MOST_TRIES = 40
+_CLOSE = 2e-6
+_RETRIES = 24
+
+Margin = Callable[[PiecewiseGeometric], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Rates and whole breaks that may still be scaled."""
+
+    rates: tuple[float, ...]
+    breaks: tuple[int, ...]
+
+    def noise(self, scale: float, unit: Fraction) -> PiecewiseGeometric:
+        """Return the noise with rates nearest to scale·rates, in whole units."""
+        steps = [max(1, round(scale * rate / float(unit))) for rate in self.rates]
+        return PiecewiseGeometric([step * unit for step in steps], self.breaks)
+
+
+def fitted(shape: Shape, task: Task) -> Certified | None:
+    """Return the best noise of this shape that certainly keeps what was asked, or None."""
+    unit = _unit(shape, task)
+    margin = _in_budget(task, unit) if task.has_budget else _accurate(task)
+    side = 1 if task.has_budget else -1
+    with np.errstate(all="ignore"):
+        edge = _edge(lambda scale: margin(shape.noise(scale, unit)), side)
+    if edge is None:
+        return None
+    for attempt in range(_RETRIES):
+        noise = shape.noise(edge, unit)
+        found = certify(noise, task)
+        if found is not None or (task.goals and task.has_budget and _exact_margin(noise, task) >= 0):
+            return found
+        edge *= 1 - side * 5e-5 * 1.5**attempt
+    return None
+
+
+def _unit(shape: Shape, task: Task) -> Fraction:
+    """Return a unit of 1, 2 or 5 times a power of ten."""
+    wanted = _STEPS if len(shape.rates) > 1 else _FINE_STEPS
+    if len(shape.rates) > 1 and not task.is_pure:
+        # A window of some 18 deviations, each about a third of the steepest rate.
+        wanted = min(wanted, max(64, int(_MOST_POINTS / (6 * sqrt(task.uses)))))
+    size = shape.rates[-1] / wanted
+    power = floor(log10(size))
+    lead = size / 10.0**power
+    digit = next(digit for digit in (1, 2, 5, 10) if lead <= digit * 1.0001)
+    return Fraction(digit) * Fraction(10) ** power
+
+
+def _edge(margin: Callable[[float], float], side: int) -> float | None:
+    """Return the largest (side 1) or least (side -1) scale at which `margin` is not negative."""
+    good, step = 1.0, 1.02
+    good_margin = margin(good)
+    while not good_margin >= 0:
+        good, step = good / step**side, step**1.5
+        if not 1e-12 < good < 1e12:
+            return None
+        good_margin = margin(good)
+    bad, step = good * 1.02**side, 1.02
+    bad_margin = margin(bad)
+    while bad_margin >= 0:
+        good, good_margin, step = bad, bad_margin, step**1.5
+        bad = good * step**side
+        if not 1e-12 < bad < 1e12:
+            return good
+        bad_margin = margin(bad)
+    # False position between the two, with the Illinois rule against a side that gets stuck.
+    for _ in range(_MOST_TRIES):
+        if abs(bad / good - 1) < _CLOSE:
+            break
+        share = (
+            min(max(good_margin / (good_margin - bad_margin), 0.02), 0.98) if isfinite(bad_margin) else 0.5
+        )
+        middle = good + share * (bad - good)
+        found = margin(middle)
+        if found >= 0:
+            good, good_margin, bad_margin = middle, found, bad_margin / 2
+        else:
+            bad, bad_margin, good_margin = middle, found, good_margin / 2
+    return good
+
+
+def _in_budget(task: Task, unit: Fraction) -> Margin:
+    """Return by how much, in logs, a noise keeps the budget: quick floats for counts, exact otherwise."""
+    if set(task.shifts) != {1} or not task.delta or task.epsilon is None:
+        return lambda noise: _exact_margin(noise, task)
+    epsilon, log_limit = float(task.epsilon), log(task.delta)
+
+    def quick(noise: PiecewiseGeometric) -> float:
+        worst = float(task.uses * noise.rates[-1])
+        room = inf if task.max_epsilon is None else log(float(task.max_epsilon) / worst)
+        if worst <= epsilon:
+            return min(room, 1.0)
+        rates = np.array([float(rate) for rate in noise.rates])
+        masses = Profile(rates, np.array([0.0, *noise.breaks])).masses()
+        values = np.concatenate([rates, -rates])
+        grid = float(unit) if len(rates) > 1 else float(rates[0])
+        chances = np.concatenate([masses, masses * np.exp(-rates)])
+        return min(room, log_limit - delta_of(values, chances, task.uses, epsilon, grid).log)
+
+    return quick
+
+
+def _exact_margin(noise: PiecewiseGeometric, task: Task) -> float:
+    loss = privacy_loss(noise, sensitivity=task.shifts)
+    total = loss.compose(task.queries)
+    room = inf if task.max_epsilon is None else log(float(task.max_epsilon)) - log(total.epsilon)
+    if task.zeta is not None:
+        return min(room, log(task.zeta) - log(task.queries * loss.zeta))
+    if not task.delta:
+        return min(room, log(task.epsilon or 1) - log(total.epsilon))
+    return min(room, log(task.delta) - log(max(total.delta(task.epsilon or 0), 1e-300)))
+
+
+def _accurate(task: Task) -> Margin:
+    """Return by how much, in logs, a noise is more accurate than every goal asks."""
+
+    def quick(noise: PiecewiseGeometric) -> float:
+        return min(log(goal.each) - log(2) - float(noise.log_sf(goal.within)) for goal in task.goals)
+
+    return quick

@@ -1,0 +1,126 @@
+"""The standard noises at the same price, or with the same accuracy, as a design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf, isfinite, log, sqrt
+
+from dovetail.noise import DiscreteGaussian, IntegerNoise
+
+from .certify import certify
+from .find import Finder
+from .fit import fitted
+from .goal import Task
+
+_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another noise that keeps what was asked; `value` is its `measure`, `chosen` the design's own."""
+
+    name: str
+    noise: IntegerNoise
+    measure: str
+    value: float
+    chosen: float
+
+
+def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
+    """Return the geometric and, where delta or zeta allow it, the discrete Gaussian noise; the best first."""
+    own = certify(noise, task)
+    assert own is not None
+    found = []
+    one_piece = replace(task, pieces=1, break_point=None)
+    geometric = fitted(next(iter(Finder(one_piece).shapes())), task)
+    if geometric is not None:
+        found.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
+    gaussian = None if task.is_pure or task.max_epsilon is not None else _gaussian(task)
+    if gaussian is not None:
+        checked = certify(gaussian, task)
+        assert checked is not None
+        found.append(Alternative("Gaussian", gaussian, _measure(task), checked.value, own.value))
+    return tuple(sorted(found, key=lambda other: other.value))
+
+
+def _measure(task: Task) -> str:
+    name, number = task.minimise
+    words = {"variance": "the variance", "mean_abs": "the mean error", "zeta": "zeta", "epsilon": "epsilon"}
+    if name == "outside":
+        return f"the chance of an error over {int(number or 0)}"
+    if name == "quantile":
+        return f"the {float(number or 0):g} error bar"
+    return words[name]
+
+
+def _gaussian(task: Task) -> DiscreteGaussian | None:
+    """Return the least sigma that keeps the budget, or the largest that keeps the goals, to five digits."""
+    if task.has_budget:
+        return least_sigma(
+            lambda noise: certify(noise, replace(task, goals=())) is not None, _first_guess(task), 1
+        )
+    bars = [goal.within / sqrt(2 * max(log(1 / goal.each), 0.1)) + 0.3 for goal in task.goals]
+    return least_sigma(lambda noise: certify(noise, task) is not None, min(bars), -1)
+
+
+def _first_guess(task: Task) -> float:
+    """Return about the sigma of the continuous Gaussian with this budget."""
+    shift = max(task.shifts)
+    if task.zeta is not None:
+        return shift * task.uses / float(task.zeta)
+    return shift * normal_sigma(float(task.epsilon or 1), float(task.delta or 1e-9), task.uses)
+
+
+def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
+    """Return the sigma of the continuous Gaussian for a shift of 1, by its exact delta in floats."""
+    from scipy.special import log_ndtr
+
+    def excess(sigma: float) -> float:
+        mu = sqrt(uses) / sigma
+        low, high = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
+        return float(low + log(-expm1_safe(high - low))) - log(delta)
+
+    small, large = sqrt(uses) * 1e-3, sqrt(uses) * 1e9
+    for _ in range(100):
+        middle = sqrt(small * large)
+        small, large = (middle, large) if excess(middle) > 0 else (small, middle)
+    return large
+
+
+def expm1_safe(x: float) -> float:
+    """Return expm1(x), kept below 0."""
+    from math import expm1
+
+    return min(expm1(x), -1e-300)
+
+
+def least_sigma(
+    holds: Callable[[DiscreteGaussian], bool], guess: float, side: int
+) -> DiscreteGaussian | None:
+    """Return the least (side 1) or largest (side -1) sigma near `guess` that holds, to five digits."""
+    good, step = guess, 1.0005
+    while not holds(_rounded(good, side)):
+        good, step = good * step**side, step * step
+        if not 1e-3 < good < 1e14:
+            return None
+    bad, step = good / 1.0005**side, 1.0005
+    while holds(_rounded(bad, side)):
+        good, step = bad, step * step
+        bad = good / step**side
+        if not isfinite(bad) or not 1e-3 < bad < inf:
+            return _rounded(good, side)
+    for _ in range(7):
+        middle = sqrt(good * bad)
+        good, bad = (middle, bad) if holds(_rounded(middle, side)) else (good, middle)
+    return _rounded(good, side)
+
+
+def _rounded(sigma: float, side: int) -> DiscreteGaussian:
+    """Return the noise of a sigma rounded to five digits, away from the limit."""
+    from math import ceil, floor, log10
+
+    unit = Fraction(10) ** (floor(log10(sigma)) - _DIGITS + 1)
+    steps = Fraction(sigma) / unit
+    return DiscreteGaussian((ceil(steps) if side > 0 else max(floor(steps), 1)) * unit)

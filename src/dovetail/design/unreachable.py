@@ -1,0 +1,74 @@
+"""When no noise will do: how close one can get, and which limit binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor, log10
+
+from dovetail.errors import GoalUnreachable
+
+from .certify import Certified, meets, outside
+from .goal import Goal, Task
+
+Solver = Callable[[Task], Certified | None]
+
+
+def unreachable(task: Task, solve: Solver) -> GoalUnreachable:
+    """Return the error for a task that no noise fulfils."""
+    if not task.goals:
+        return GoalUnreachable(f"No noise keeps {task.price} for {task.queries} queries within these limits.")
+    if not task.has_budget:
+        # Only the worst case can stand in the way of an accuracy.
+        assert task.max_epsilon is not None
+        task = replace(task, epsilon=task.max_epsilon, delta=None, minimise=("variance", None))
+        name = f"max_epsilon {float(task.max_epsilon or 0):g}"
+    else:
+        name = task.price
+    goal, best = _binding(task, solve)
+    queries = f" for {task.queries} queries" if task.queries > 1 else ""
+    parts = [f"{goal} with {name}{queries} is not possible"]
+    if best is not None:
+        parts.append(f"at this budget the best is probability {_digits(best, floor)}")
+    price = _least_price(task, goal, solve)
+    if price is not None:
+        parts.append(f"at this accuracy the least {price}")
+    return GoalUnreachable("; ".join(parts) + ".")
+
+
+def _binding(task: Task, solve: Solver) -> tuple[Goal, float | None]:
+    """Return the goal that is farthest out of reach, and the best probability it can have."""
+    worst: tuple[Goal, float | None] = (task.goals[0], None)
+    for goal in task.goals:
+        found = solve(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
+        if found is None:
+            continue
+        reached = (1 - outside(found.noise, goal.within)) ** goal.cells
+        if worst[1] is None or (not meets(found.noise, goal) and reached < worst[1]):
+            worst = (goal, reached)
+    return worst
+
+
+def _least_price(task: Task, goal: Goal, solve: Solver) -> str | None:
+    if task.zeta is not None:
+        measure: tuple[str, Fraction | None] = ("zeta", None)
+    else:
+        measure = ("epsilon", task.delta or None)
+    free = replace(
+        task, epsilon=None, zeta=None, delta=None, goals=task.goals, minimise=measure, max_epsilon=None
+    )
+    found = solve(free)
+    budget = task.zeta if task.zeta is not None else task.epsilon
+    # Two searches, each a little short of the optimum, must not seem to contradict each other.
+    if found is None or (budget is not None and found.value <= budget):
+        return None
+    return f"{measure[0]} is {_digits(found.value, ceil)}"
+
+
+def _digits(value: float, towards: Callable[[float], int]) -> str:
+    """Return three digits, rounded to the side that keeps what is said true."""
+    if not 0 < value < 1e300:
+        return f"{value:g}"
+    unit = 10.0 ** (floor(log10(value)) - 2)
+    return f"{towards(value / unit) * unit:.3g}"

@@ -1,0 +1,82 @@
+"""Draw a designed noise beside the standard ones, and comparisons of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_COLOURS = ("#1f4e9c", "#d9822b", "#3a8f5c", "#9a3b6b", "#6b6b6b", "#7a5cc7")
+
+# Rarer errors are cut off from the picture.
+_LEAST_CHANCE = 1e-5
+
+
+def design(
+    *,
+    values: ArrayLike,
+    pmfs: Mapping[str, ArrayLike],
+    breaks: Sequence[int],
+    sizes: ArrayLike,
+    misses: Mapping[str, ArrayLike],
+    epsilons: ArrayLike,
+    deltas: Mapping[str, ArrayLike],
+    least_delta: float,
+) -> Any:
+    """Draw probabilities with the break-points, the chance of each error size, and delta(epsilon)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 3.8), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    for colour, (name, pmf) in zip(_COLOURS, pmfs.items(), strict=False):
+        left.plot(values, pmf, drawstyle="steps-mid", color=colour, label=name)
+    widest = float(np.max(np.abs(np.asarray(values))))
+    for number, point in enumerate(point for point in breaks if point <= widest):
+        for side in (-point, point):
+            label = "break-points" if number == 0 and side < 0 else None
+            left.axvline(side, color="#bbbbbb", linewidth=0.7, zorder=0, label=label)
+    left.set(xlabel="noise", ylabel="probability", title="What is added to an answer")
+    left.set_ylim(bottom=0)
+    left.legend(fontsize=8)
+    _errors(middle, sizes, misses)
+    for colour, (name, curve) in zip(_COLOURS, deltas.items(), strict=False):
+        chances = np.asarray(curve, float)
+        shown = chances > least_delta / 10
+        right.semilogy(np.asarray(epsilons)[shown], chances[shown], color=colour, label=name)
+    right.set(xlabel="epsilon", ylabel="delta", title="Privacy of all queries together")
+    right.set_ylim(least_delta / 10, 1)
+    right.grid(alpha=0.3)
+    return figure
+
+
+def comparison(sizes: ArrayLike, misses: Mapping[str, ArrayLike], title: str) -> Any:
+    """Draw the chance of an error above each size, one curve for each noise."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    _errors(axes, sizes, misses)
+    axes.set_title(title)
+    return figure
+
+
+def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> None:
+    for colour, (name, curve) in zip(_COLOURS, misses.items(), strict=False):
+        chances = np.asarray(curve, float)
+        shown = chances > _LEAST_CHANCE
+        axes.semilogy(np.asarray(sizes)[shown], chances[shown], color=colour, label=name)
+    axes.axhline(0.05, color="#bbbbbb", linewidth=0.7, zorder=0)
+    axes.text(
+        float(np.max(np.asarray(sizes))),
+        0.052,
+        "1 in 20",
+        ha="right",
+        va="bottom",
+        fontsize=8,
+        color="#777777",
+    )
+    axes.set(xlabel="size of the error", ylabel="chance of a larger error", title="How far answers are off")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)

@@ -1,0 +1,71 @@
+"""Comparisons are at equal privacy, in the sense that they name."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+import dovetail as dv
+from dovetail.errors import InvalidParameter
+from dovetail.privacy import privacy_loss
+
+NOISES = {
+    "mixture": dv.GeometricMixture("0.2", 1, 5),
+    "geometric": dv.Geometric(1),
+    "Gaussian": dv.DiscreteGaussian(2),
+    "rounded": dv.Laplace(1).rounded(),
+    "Laplace": dv.Laplace(1),
+    "staircase": dv.Staircase(1),
+    "truncated": dv.TruncatedGeometric(1, 5),
+}
+
+
+def test_at_equal_zeta_the_first_noise_sets_the_level() -> None:
+    compared = dv.compare(NOISES, at="zeta")
+    level = privacy_loss(NOISES["mixture"]).zeta
+    assert compared.rows[0].noise == NOISES["mixture"]
+    for row in compared.rows[:-1]:
+        assert row.matched
+        assert row.zeta == pytest.approx(level, rel=1e-4)
+        assert row.zeta <= level * (1 + 1e-9)
+    assert not compared.rows[-1].matched
+    assert compared.rows[-1].epsilon == inf
+    assert "has no such guarantee" in str(compared)
+
+
+def test_at_equal_worst_case_the_gaussian_has_no_place() -> None:
+    rows = {row.name: row for row in dv.compare(NOISES, at="epsilon").rows}
+    assert rows["geometric"].epsilon == pytest.approx(1, rel=1e-5)
+    assert not rows["Gaussian"].matched
+    assert rows["geometric"].variance < rows["mixture"].variance
+
+
+def test_at_equal_epsilon_delta_and_queries_every_noise_just_fits() -> None:
+    few = {name: NOISES[name] for name in ("mixture", "geometric", "Gaussian")}
+    rows = {row.name: row for row in dv.compare(few, at=(1, "1e-6", 10)).rows}
+    for row in rows.values():
+        total = privacy_loss(row.noise).compose(10)
+        assert total.delta(1) <= 1e-6
+        assert total.epsilon_at("1e-6") == pytest.approx(1, rel=0.02)
+    assert rows["geometric"].variance == pytest.approx(199.58, abs=0.1)
+    assert rows["Gaussian"].variance == pytest.approx(178.5, abs=0.1)
+
+
+def test_a_comparison_is_drawn_on_a_scale_that_shows_all_but_outliers() -> None:
+    few = {name: NOISES[name] for name in ("mixture", "geometric", "truncated")}
+    figure = dv.compare(few, at=(1, "1e-6", 2)).plot()
+    assert figure.axes[0].get_xlim()[1] < 1000
+
+
+@pytest.mark.parametrize("at", ["delta", (1, 2), (0, "1e-6", 1), (1, 0, 1), (1, "1e-6", 0)])
+def test_a_sense_that_is_none_is_refused(at: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"^at"):
+        dv.compare(NOISES, at=at)  # type: ignore[arg-type]
+
+
+def test_what_is_no_noise_is_refused_by_name() -> None:
+    with pytest.raises(InvalidParameter, match="noises"):
+        dv.compare({"mine": 3})  # type: ignore[dict-item]
+    with pytest.raises(InvalidParameter, match="finite"):
+        dv.compare({"first": dv.DiscreteGaussian(1)}, at="epsilon")
