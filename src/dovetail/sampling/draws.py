@@ -53,15 +53,21 @@ def sampler_for(law: Law) -> Sampler | Refusing:
         raise InvalidParameter("noise", law, "a noise on the integers", fix)
     with _guard:
         sampler = _kept.get(law)
-        if sampler is None:
-            sampler = _kept[law] = _built(law)
-            if len(_kept) > _MOST_KEPT:
-                _kept.popitem(last=False)
+    # Built without the lock: two threads may do it twice, but none can wait for another for ever.
+    return _keep(law, sampler or _built(law))
+
+
+def _keep(law: Law, sampler: Sampler | Refusing) -> Sampler | Refusing:
+    with _guard:
+        sampler = _kept.setdefault(law, sampler)
         _kept.move_to_end(law)
+        if len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+            _seen.clear()
         if len(_seen) >= _MOST_KEPT:
             _seen.clear()
         _seen[id(law)] = (law, sampler)
-    return sampler
+        return sampler
 
 
 def _built(law: Law) -> Sampler | Refusing:
@@ -100,7 +106,8 @@ def sample(
 def replay(noise: Law, size: Size | None, bits: bytes) -> int | NDArray[np.int64]:
     """Draw from recorded bits instead of random ones, for experiments and tests; no release accepts this.
 
-    Equal bits give equal draws. `experiment_bits(seed, count)` makes bits; 16 bytes a draw are always plenty.
+    Equal bits give equal draws within one version. `experiment_bits(seed, count)` makes bits; 16 bytes a draw
+    and 1,000 more are plenty.
 
     >>> from dovetail.noise import Geometric
     >>> replay(Geometric(1), 3, bytes([0, 128, 0, 200, 255, 3])).tolist()

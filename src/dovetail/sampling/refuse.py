@@ -17,7 +17,7 @@ from dovetail.exact.balls import ball, precision
 
 from .bits import Source
 from .law import Law
-from .sampler import Sampler
+from .sampler import CHUNK, Sampler
 from .uniform import Uniform
 
 # Floats err by less than 2^-40 here; words within this of the probability count as undecided.
@@ -63,7 +63,8 @@ class Refusing:
         """Fill a flat array with independent draws, in the order in which they were kept."""
         done = 0
         while done < out.size:
-            drawn = np.empty(out.size - done, np.int64)
+            # In pieces, so that memory stays small beside the output.
+            drawn = np.empty(min(out.size - done, CHUNK), np.int64)
             self.inner.fill(drawn, source)
             kept = drawn[self._keep(drawn, source)]
             out[done : done + kept.size] = kept
