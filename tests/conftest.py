@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,20 +22,30 @@ settings.load_profile("dovetail")
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Start a real PostgreSQL for this test run; where it does not start, tests fail rather than skip."""
-    # A short path of its own: a Unix socket lives in it, and the server may run as another user.
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    folder.chmod(0o755)
-    with warnings.catch_warnings():
-        # Its dependencies warn where no runtime folder is set.
-        warnings.simplefilter("ignore")
-        import pgserver
-
-        server = pgserver.get_server(folder / "data", cleanup_mode="delete")
+    folder, server = _started_server()
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started_server() -> tuple[Path, Any]:
+    with warnings.catch_warnings():
+        # Its dependencies warn where no runtime folder is set.
+        warnings.simplefilter("ignore")
+        import pgserver
+
+        for attempt in range(3):
+            # A short path of its own: a Unix socket lives in it, and the server may run as another user.
+            folder = Path(tempfile.mkdtemp(prefix="pg"))
+            folder.chmod(0o755)
+            try:
+                return folder, pgserver.get_server(folder / "data", cleanup_mode="delete")
+            except subprocess.TimeoutExpired:  # it allows ten seconds, which a busy machine may need
+                if attempt == 2:
+                    raise
+    raise AssertionError
 
 
 @pytest.fixture

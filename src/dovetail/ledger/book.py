@@ -12,6 +12,7 @@ from dovetail.privacy.budget import Budget
 from .account import DatasetAccount
 from .chain import Head
 from .export import export
+from .failures import sound
 from .limits import change_budget
 from .names import check_budget, check_name, find, plain, registered, settled
 from .opening import check_opening
@@ -59,7 +60,7 @@ class Ledger:
                 if not create:
                     raise LedgerError(f"there is no ledger at {store.place}. Make one with Ledger.create.")
                 _create(store, file)
-            with store.reading() as connection:
+            with store.reading() as connection, sound():
                 check_opening(connection, noted if file is None else file.newest())
         except DovetailError:
             store.close()
@@ -135,7 +136,7 @@ class Ledger:
 
     def verify(self) -> Head:
         """Check every event and rebuild all sums; return the head, or raise LedgerCorrupt."""
-        with self._store.reading() as connection:
+        with self._store.reading() as connection, sound():
             check_opening(connection, None)
             return verify(connection)
 

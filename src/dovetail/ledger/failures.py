@@ -38,6 +38,15 @@ def translated(place: str) -> Iterator[None]:
         raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
 
 
+@contextmanager
+def sound() -> Iterator[None]:
+    """Report as damage what a reader of the record stumbles over: a number that is text, JSON cut short."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError) as error:
+        raise LedgerCorrupt("the ledger holds something unreadable. Restore it from a backup.") from error
+
+
 def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError:
     name = getattr(error, "sqlite_errorname", None) or ""
     state = getattr(error, "sqlstate", None) or ""

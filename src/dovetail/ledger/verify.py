@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, bindparam, select
 
 from dovetail.errors import DovetailError, LedgerCorrupt
 from dovetail.privacy.budget import Budget
@@ -34,7 +34,7 @@ def verify(connection: Connection) -> Head:
         raise LedgerCorrupt("the ledger has lost its head. Restore a backup.")
     replay = Replay()
     head = origin(about.identity)
-    for sequence, at, kind, dataset, content, stored in _rows(connection, events):
+    for sequence, at, kind, dataset, content, stored in _events(connection):
         head = Head(head.sequence + 1, linked(head.hash, sequence, at, kind, dataset, content))
         if sequence != head.sequence or stored != head.hash:
             raise LedgerCorrupt(f"the chain breaks at event {head.sequence}. Restore a backup.")
@@ -47,9 +47,15 @@ def verify(connection: Connection) -> Head:
     return head
 
 
-def _rows(connection: Connection, table: Table) -> Iterator[Any]:
-    query = select(table).order_by(*table.primary_key.columns)
-    return iter(connection.execution_options(yield_per=_PAGE).execute(query))
+def _events(connection: Connection) -> Iterator[Any]:
+    """Read the events in order, a page at a time, so that a long record needs little memory."""
+    query = (
+        select(events).where(events.c.sequence > bindparam("after")).order_by(events.c.sequence).limit(_PAGE)
+    )
+    last = 0
+    while page := connection.execute(query, {"after": last}).all():
+        yield from page
+        last = page[-1].sequence
 
 
 @dataclass(slots=True)
@@ -154,7 +160,9 @@ class Replay:
             requests: {(request, *rest) for request, rest in self._requests.items()},
         }
         for table, rows in expected.items():
-            _same(table.name.removeprefix("dovetail_"), set(map(tuple, _rows(connection, table))), rows)
+            _same(
+                table.name.removeprefix("dovetail_"), set(map(tuple, connection.execute(select(table)))), rows
+            )
 
     def _compare_standing(self, dataset: int, row: Any, standing: _Standing) -> None:
         budget, total = canonical(standing.budget.to_dict()), standing.total()

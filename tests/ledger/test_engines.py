@@ -1,0 +1,147 @@
+"""Servers that forget, processes that fork, disks that fill."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dovetail.errors import LedgerBusy, LedgerError
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget, Charge
+from ledger_cases import TENTH, asked
+
+
+@pytest.fixture
+def server_setting(postgres_server: str) -> Iterator[object]:
+    """Change a setting of the whole server for one test."""
+
+    def reload(statement: str) -> None:
+        with psycopg.connect(postgres_server, autocommit=True) as connection:
+            connection.execute(statement)
+            connection.execute("SELECT pg_reload_conf()")
+
+    yield lambda name: reload(f"ALTER SYSTEM SET {name} = off")
+    reload("ALTER SYSTEM RESET ALL")
+
+
+@pytest.mark.parametrize("name", ["fsync", "full_page_writes", "synchronous_commit"])
+def test_a_server_that_may_forget_is_refused(
+    postgres_url: str, postgres_server: str, server_setting: object, name: str
+) -> None:
+    server_setting(name)  # type: ignore[operator]
+    for _ in range(100):  # the server reloads in its own time
+        with psycopg.connect(postgres_server) as connection:
+            if connection.execute(f"SHOW {name}").fetchone() == ("off",):
+                break
+    with pytest.raises(LedgerError, match=f"{name} off"):
+        Ledger.create(postgres_url)
+
+
+def test_a_held_ledger_is_busy_after_patience_and_nothing_is_spent(location: str) -> None:
+    with Ledger.create(location) as ledger, Ledger.open(location, patience=0.2) as hurried:
+        account = ledger.account("visits", budget=Budget.pure(1))
+        waiting = hurried.account("visits")
+        with ledger._store.writing(), pytest.raises(LedgerBusy, match="try again"):
+            waiting.reserve(asked())
+        assert account.spent() == Charge.zero()
+        waiting.reserve(asked())
+        assert account.spent() == TENTH
+
+
+FORK = """
+import os, sys
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget, Charge
+from dovetail.release.ports import Request
+
+ledger = Ledger.create(sys.argv[1])
+account = ledger.account("visits", budget=Budget.pure(1))
+step = Charge.approximate("0.01")
+account.reserve(Request("before", step, "parent"))
+children = []
+for child in range(4):
+    pid = os.fork()
+    if pid == 0:
+        for number in range(5):
+            account.reserve(Request(f"{child}/{number}", step, "child"))
+        os._exit(0)
+    children.append(pid)
+for number in range(5):
+    account.reserve(Request(f"parent/{number}", step, "parent"))
+assert all(os.waitpid(pid, 0)[1] == 0 for pid in children)
+account.reserve(Request("after", step, "parent"))
+assert account.spent() == step.times(27), account.spent()
+ledger.verify()
+print("fine")
+"""
+
+
+def run(script: str, *arguments: str) -> str:
+    """Run a script in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_ledger_survives_fork(location: str) -> None:
+    assert run(FORK, location) == "fine\n"
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from dovetail.errors import LedgerError
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget, Charge
+from dovetail.release.ports import Request
+
+path = Path(sys.argv[1])
+ledger = Ledger.create(path)
+account = ledger.account("visits", budget=Budget.pure(1))
+limit = path.stat().st_size + 8192
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+step, permitted = Charge.approximate("0.001"), 0
+try:
+    for number in range(1000):
+        account.reserve(Request(f"{number}", step, "ann"))
+        permitted += 1
+    raise SystemExit("the file never grew to its limit")
+except LedgerError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert account.spent() == step.times(permitted), (account.spent(), permitted)
+account.reserve(Request("room again", step, "ann"))
+ledger.verify()
+"""
+
+
+def test_a_file_that_cannot_grow_is_an_error_that_spends_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("resource")
+    said = run(FULL, str(tmp_path / "test.ledger"))
+    assert "No answer was given" in said
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_ledger_can_be_read_but_not_spent_from(tmp_path: Path) -> None:
+    path = tmp_path / "test.ledger"
+    with Ledger.create(path) as ledger:
+        ledger.account("visits", budget=Budget.pure(1))
+    path.chmod(0o400)
+    with Ledger.open(path) as ledger:
+        account = ledger.account("visits")
+        assert account.spent() == Charge.zero()
+        with pytest.raises(LedgerError, match="read-only"):
+            account.reserve(asked())
