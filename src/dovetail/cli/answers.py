@@ -11,7 +11,7 @@ from dovetail.errors import InvalidParameter
 
 from .chart import Line, amount, draw
 from .noises import spelled
-from .screen import number, printable, stdout
+from .screen import number, printable, say, stdout
 from .words import question_in_words
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def notes(screen: Console, said: dict[str, str]) -> None:
     """Print short remarks, each after its word."""
     wide = max(map(len, said))
     for word, text in said.items():
-        screen.print(f"{word:<{wide}}  ", style="dim", end="")
-        screen.print(printable(text), soft_wrap=True)
+        say(screen, f"{word:<{wide}}  ", text, "dim")
 
 
 def write_csv(answer: Answer, level: str) -> None:

@@ -101,8 +101,8 @@ def _explained(data: str, column: str, by: str) -> str:
             f"  {ask} --within 5 --budget epsilon=1",
             "",
             "Or name the cells in the question:",
-            f"  {ask} --keys {column}=north,south,west --within 5 ...",
-            f"  {ask} --bins {column}=0,18,65,120 --within 5 ...",
+            f"  {ask} --keys {column}=north,south ...",
+            f"  {ask} --bins {column}=0,18,65,120 ...",
         ]
     )
 

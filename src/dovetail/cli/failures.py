@@ -16,7 +16,7 @@ from dovetail.errors import (
 )
 
 from .idiom import spoken
-from .screen import printable, stderr
+from .screen import say, stderr
 
 UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
 
@@ -49,11 +49,9 @@ def report(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
     line, hint = map(spoken, worded(error))
     screen = stderr()
-    screen.print("Error: ", style="bold red", end="")
-    screen.print(printable(line), soft_wrap=not screen.is_terminal)
+    say(screen, "Error: ", line, "bold red")
     if hint:
-        screen.print("Hint:  ", style="bold", end="")
-        screen.print(printable(hint), soft_wrap=not screen.is_terminal)
+        say(screen, "Hint:  ", hint, "bold")
     return exit_code(error)
 
 

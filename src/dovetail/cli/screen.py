@@ -45,9 +45,14 @@ def _note(
 
 def note(text: str) -> None:
     """Say something beside the result, on stderr."""
-    screen = stderr()
-    screen.print("Note:  ", style="bold yellow", end="")
-    screen.print(printable(text), soft_wrap=not screen.is_terminal)
+    say(stderr(), "Note:  ", text, "bold yellow")
+
+
+def say(screen: Console, word: str, text: str, style: str) -> None:
+    """Print a text after its word; a terminal wraps it between words, a pipe gets one line."""
+    from rich.text import Text
+
+    screen.print(Text.assemble((word, style), printable(text)), soft_wrap=not screen.is_terminal)
 
 
 def stdout() -> Console:

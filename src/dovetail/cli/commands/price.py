@@ -59,7 +59,10 @@ def price(
     neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE,
     as_json: o.Json = False,
 ) -> None:
-    """Say what a question would cost; no row is read and nothing is spent."""
+    """Say what a question would cost, before it is asked.
+
+    No row is read and nothing is spent.
+    """
     asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
     source = read_source(data, schema, name, table)
     query = asked.query(source, data)

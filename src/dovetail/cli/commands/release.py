@@ -16,7 +16,7 @@ from dovetail.errors import InvalidParameter
 _EPILOG = o.examples(
     "dovetail release adult --by education --within 5 --budget epsilon=1",
     "dovetail release adult --by education,sex --where 'age >= 40' --epsilon 0.1",
-    "dovetail release adult --by age --bins age=0,20,40,60,80,120 --noise mixture:0.2,1,5",
+    "dovetail release adult --by age --bins age=0,30,60,120 --noise mixture:0.2,1,5",
     "dovetail release adult --mean age --low 0 --high 100 --step 1 --epsilon 0.1",
     "dovetail release people.csv --by region --queries 20 --csv > regions.csv",
 )
