@@ -66,8 +66,8 @@ def cost(answer: Answer) -> str:
     """Return what an answer cost, in words."""
     if answer.stored:
         return f"nothing: this is the answer given on {answer.answered_at:%Y-%m-%d at %H:%M} UTC"
-    if answer.charge.epsilon == 0:
-        return "nothing more: paid in advance by the plan"
+    if answer.plan is not None:
+        return f"nothing more: paid in advance by plan {answer.plan}"
     return charge_in_words(answer.charge)
 
 
@@ -77,9 +77,13 @@ def charge_in_words(charge: Charge) -> str:
     >>> from dovetail.privacy import Charge
     >>> charge_in_words(Charge.approximate("0.5"))
     'epsilon 0.5 in the worst case, zeta 0.5 on average'
+    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
+    'epsilon 0.5, except with probability delta 1e-7'
     """
-    first, second, *rest = str(charge).split(", ")
-    return ", ".join([f"{first} in the worst case", f"{second} on average", *rest])
+    epsilon, zeta, *delta = str(charge).split(", ")
+    if delta:
+        return f"{epsilon}, except with probability {delta[0]}"
+    return f"{epsilon} in the worst case, {zeta} on average"
 
 
 def notes(screen: Console, said: dict[str, str]) -> None:

@@ -96,16 +96,20 @@ def spelled(noise: Noise) -> str:
     ('mixture:0.2,1,5', 'gaussian:4')
     """
     data = noise.to_dict()
-    if data.get("kind") == "discrete-gaussian":
+    kind = data["kind"]
+    if kind == "piecewise-geometric" and len(data["rates"]) == 2:
+        return f"mixture:{','.join(data['rates'])},{data['breaks'][0]}"
+    if "rates" in data:
+        short = {"piecewise-geometric": "geometric", "piecewise-laplace": "laplace"}
+        if len(data["rates"]) == 1:
+            return f"{short.get(kind, kind)}:{data['rates'][0]}"
+        name = {"piecewise-geometric": "piecewise"}.get(kind, kind)
+        return f"{name}:{','.join(data['rates'])}@{','.join(data['breaks'])}"
+    if kind == "discrete-gaussian":
         return f"gaussian:{data['sigma']}"
-    if data.get("kind") != "piecewise-geometric":
-        return repr(noise)
-    rates, breaks = data["rates"], data["breaks"]
-    if len(rates) == 1:
-        return f"geometric:{rates[0]}"
-    if len(rates) == 2:
-        return f"mixture:{rates[0]},{rates[1]},{breaks[0]}"
-    return f"piecewise:{','.join(rates)}@{','.join(breaks)}"
+    if "bound" in data:
+        return f"{kind}:{data['epsilon']},{data['bound']}"
+    return repr(noise)
 
 
 def _listed(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .idiom import spoken
@@ -69,6 +69,12 @@ def _console(**options: Any) -> Console:
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, **options)
+
+
+def working(text: str) -> AbstractContextManager[object]:
+    """Show on a terminal that something takes a moment; elsewhere do nothing."""
+    screen = stderr()
+    return screen.status(text) if screen.is_terminal else nullcontext()
 
 
 def table(*headers: str, numbers: int = 0) -> Table:

@@ -1,0 +1,96 @@
+"""`dovetail compare`: noises scaled to equal privacy, in the sense that is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from dovetail.check import integer
+from dovetail.cli.answers import check_picture
+from dovetail.cli.noises import EXAMPLES, read_noise, spelled
+from dovetail.cli.options import Json, Plot, examples
+from dovetail.cli.screen import number, printable, stdout, table, working
+from dovetail.errors import InvalidParameter
+
+_FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog=examples(
+            "dovetail compare mixture:0.2,1,5 geometric:1 --at zeta",
+            "dovetail compare mixture:0.2,1,5 geometric:1 --at epsilon",
+            "dovetail compare mixture:0.2,1,5 geometric:1 gaussian:4 --at 1,1e-6,10",
+        )
+    )(compare)
+
+
+def compare(
+    noises: Annotated[list[str], typer.Argument(metavar="NOISE", help=f"Such as {EXAMPLES}.")],
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="SENSE",
+            help="What is made equal: zeta or epsilon, whose level the first noise sets, or "
+            "EPSILON,DELTA,QUERIES.",
+        ),
+    ] = "zeta",
+    as_json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """Scale noises to equal privacy and show their errors side by side.
+
+    Equal in one sense is not equal in another, so the sense is always named: zeta is an average, epsilon the
+    worst case, and (epsilon, delta) after some queries lies between.
+    """
+    from dovetail.design import compare as scale
+
+    check_picture(plot)
+    with working("Scaling ..."):
+        found = scale({text: read_noise(text) for text in noises}, at=_sense(at))
+    if plot is not None:
+        found.plot().savefig(plot, dpi=150)
+    if as_json:
+        rows = [
+            {"asked": row.name, "noise": row.noise.to_dict(), "matched": row.matched}
+            | {name: _finite(getattr(row, name)) for name in _FIGURES}
+            for row in found.rows
+        ]
+        typer.echo(json.dumps({"at": found.at, "rows": rows}, indent=1))
+        return
+    screen = stdout()
+    screen.print(f"At equal {found.at}", style="bold")
+    shown = table(
+        "noise, as scaled",
+        "worst case:\nepsilon",
+        "average:\nzeta",
+        "mean\nerror",
+        "std.\ndev.",
+        "95 %\nwithin",
+        numbers=5,
+    )
+    for row in found.rows:
+        name = spelled(row.noise) + ("" if row.matched else " *")
+        figures = (row.epsilon, row.zeta, row.mean_abs, row.variance**0.5, row.within_95)
+        shown.add_row(printable(name), *map(number, figures))
+    screen.print(shown)
+    if not all(row.matched for row in found.rows):
+        screen.print("* has no such guarantee at any scale; shown as given")
+
+
+def _sense(text: str) -> str | tuple[str, str, int]:
+    if "," not in text:
+        return text
+    parts = text.split(",")
+    if len(parts) != 3:
+        raise InvalidParameter(
+            "at", text, "zeta, epsilon or EPSILON,DELTA,QUERIES", "For example --at 1,1e-6,10."
+        )
+    return parts[0], parts[1], integer("at", parts[2], low=1, fix="The third is the number of queries.")
+
+
+def _finite(value: float) -> float | None:
+    return None if value == float("inf") else value

@@ -1,0 +1,146 @@
+"""`dovetail design`: find the noise for an accuracy, or for a budget."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.check import integer
+from dovetail.cli import options as o
+from dovetail.cli.answers import check_picture
+from dovetail.cli.noises import spelled
+from dovetail.cli.screen import printable, say, stdout, working
+
+if TYPE_CHECKING:
+    from dovetail.design import Design
+
+_EPILOG = o.examples(
+    "dovetail design --within 5 --queries 20 --delta 1e-6",
+    "dovetail design --within 5 --minimise zeta --max-epsilon 1",
+    "dovetail design --epsilon 1 --delta 1e-6 --queries 10 --minimise quantile:0.95",
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=_EPILOG)(design)
+
+
+def design(
+    within: o.Within = None,
+    probability: o.Probability = None,
+    cells: Annotated[
+        str, typer.Option(metavar="NUMBER", help="How many answers must stay within at once.")
+    ] = "1",
+    epsilon: o.Epsilon = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The chance to exceed epsilon, such as 1e-6.")
+    ] = None,
+    zeta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The average privacy loss allowed.")
+    ] = None,
+    max_epsilon: Annotated[
+        str | None, typer.Option("--max-epsilon", metavar="NUMBER", help="A limit on the worst case.")
+    ] = None,
+    queries: o.Queries = "1",
+    minimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="For an accuracy: epsilon, epsilon:DELTA or zeta. For a budget: variance, mean_abs, "
+            "quantile:LEVEL or outside:ERROR.",
+        ),
+    ] = None,
+    pieces: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The most pieces: 1 is geometric, 2 the paper's mixture.")
+    ] = "8",
+    break_point: Annotated[
+        str | None, typer.Option("--break-point", metavar="NUMBER", help="Fix the first break.")
+    ] = None,
+    sensitivity: Annotated[
+        str, typer.Option(metavar="NUMBERS", help="How far one row can move the answer; 1,-1 for two cells.")
+    ] = "1",
+    as_json: o.Json = False,
+    plot: o.Plot = None,
+) -> None:
+    """Find the noise that meets a goal at the least cost, or a budget with the least error.
+
+    Give an accuracy (--within), a budget (--epsilon, --epsilon with --delta, or --zeta), or both. The price
+    is that of all --queries together.
+    """
+    from dovetail.design import design as search
+
+    check_picture(plot)
+    with working("Searching ..."):
+        found = search(
+            epsilon=epsilon,
+            delta=delta,
+            zeta=zeta,
+            within=within,
+            probability=probability or "0.95",
+            cells=integer("cells", cells, low=1),
+            queries=integer("queries", queries, low=1),
+            minimise=_measure(minimise),
+            max_epsilon=max_epsilon,
+            pieces=integer("pieces", pieces, low=1),
+            break_point=None if break_point is None else integer("break_point", break_point, low=1),
+            sensitivity=_shifts(sensitivity),
+        )
+        text = found.explain()
+    if plot is not None:
+        found.plot().savefig(plot, dpi=150)
+    if as_json:
+        typer.echo(json.dumps(_plain(found), indent=1))
+        return
+    screen = stdout()
+    screen.print(printable(text), soft_wrap=not screen.is_terminal)
+    screen.print()
+    say(screen, "use it  ", f"dovetail release DATA ... --noise {spelled(found.noise)}", "dim")
+
+
+def _measure(text: str | None) -> Any:
+    """Read NAME or NAME:NUMBER."""
+    if text is None or ":" not in text:
+        return text
+    name, _, number = text.partition(":")
+    return name, number
+
+
+def _shifts(text: str) -> int | tuple[int, ...]:
+    shifts = tuple(integer("sensitivity", part, fix="For example 1, or 1,-1.") for part in text.split(","))
+    return shifts[0] if len(shifts) == 1 else shifts
+
+
+def _plain(found: Design) -> dict[str, Any]:
+    """Return a design for JSON; null means without bound."""
+
+    def finite(value: float) -> float | None:
+        return None if value == float("inf") else value
+
+    return {
+        "noise": found.noise.to_dict(),
+        "spelled": spelled(found.noise),
+        "queries": found.queries,
+        "one": {"epsilon": finite(found.loss.epsilon), "zeta": finite(found.loss.zeta)},
+        "all": {
+            "epsilon": finite(found.total.epsilon),
+            "zeta_at_most": finite(found.queries * found.loss.zeta),
+        },
+        "variance": found.utility.variance,
+        "mean_abs": found.utility.mean_abs,
+        "within_95": found.utility.within_95,
+        "reached": [{"goal": str(goal), "probability": chance} for goal, chance in found.utility.reached],
+        "why": found.why,
+        "alternatives": [
+            {
+                "name": other.name,
+                "noise": other.noise.to_dict(),
+                "measure": other.measure,
+                "value": finite(other.value),
+                "chosen": finite(other.chosen),
+            }
+            for other in found.alternatives
+        ],
+    }
