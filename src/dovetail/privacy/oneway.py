@@ -14,9 +14,10 @@ from .atoms import ROUNDING, Atoms, Floats
 from .curve import Curve
 from .tilted import Lattice, lattice, tilted
 
-_LARGEST_POWER = 400.0  # of tilt times the range of one loss
+_LARGEST_POWER = 1500.0  # of tilt times the range of one loss
 _ROUGHLY = 0.01
-_ROUNDS = 6
+_ROUNDS = 20
+_NEAR = 3.0  # ln of how much larger errors at the answer may be than at the centre
 _NOTHING = 1e-14
 
 
@@ -109,9 +110,14 @@ class OneWay:
             return min(_direct(self.single).epsilon(delta), worst)
         found = self._about(delta)
         for _ in range(_ROUNDS):
-            curve = self._curve_at(found)
-            found = max(curve.epsilon(delta), curve.start, 0.0)
-            if self.delta(found) <= delta:
+            tilt, curve = self._tilt_at(found), self._curve_at(found)
+            answer = curve.epsilon(delta)
+            if answer == -inf:  # it lies left of this curve: look where half the tilt has its centre
+                found = max(self._lattice().moments(tilt / 2)[1], 0.0)
+                continue
+            centred = tilt * abs(self._lattice().moments(tilt)[1] - answer) < _NEAR
+            found = answer
+            if (centred or tilt == self._tilt_at(found)) and self.delta(found) <= delta:
                 return min(found, worst)
         # The tilts of neighbouring answers kept changing places: step up until the check holds.
         step = max(found, 1e-3) * 2.0**-40
@@ -153,13 +159,17 @@ class OneWay:
 
     def _curve_at(self, epsilon: float) -> Curve:
         """Return delta(epsilon) by the tilt whose centre is about `epsilon`; the last curve is kept."""
-        tilt = self._tilt(lambda total, mean, deviation, tilt: mean - epsilon)
+        tilt = self._tilt_at(epsilon)
         known = self._kept.get("curve")
         if not isinstance(known, tuple) or known[0] != tilt:
             known = (tilt, tilted(self._lattice(), tilt).curve(self.infinite()))
             self._kept["curve"] = known
         curve: Curve = known[1]
         return curve if epsilon >= curve.start else tilted(self._lattice(), 0.0).curve(self.infinite())
+
+    def _tilt_at(self, epsilon: float) -> float:
+        """Return about the tilt whose centre is `epsilon`."""
+        return self._tilt(lambda total, mean, deviation, tilt: mean - epsilon)
 
     def _about(self, delta: float) -> float:
         """Return about the epsilon of `delta`, from the saddle point."""

@@ -155,7 +155,7 @@ class Tilted:
         if self.tilt > 0:
             # Far left of the centre, dividing by small weights would only blow errors up.
             kept &= values >= self.lattice.moments(self.tilt)[1] - _FAR_LEFT / self.tilt
-        whole = self.before == 0 and bool(kept[np.argmax(masses > -inf)])
+        whole = self.tilt == 0 or (self.before == 0 and bool(kept[np.argmax(masses > -inf)]))
         values, masses = values[kept], masses[kept]
         return Curve(values, masses, infinite + lost, -inf if whole else float(values[0]))
 
