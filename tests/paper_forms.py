@@ -1,7 +1,7 @@
 """The paper's closed forms for two pieces, in mpmath: as printed, and corrected where the print is wrong.
 
-e is the paper's epsilon (inside), s its r·epsilon (outside), c its c_t. They are oracles; the package sums over
-pieces instead. `docs/paper.md` explains each correction.
+e is the paper's epsilon (inside), s its r·epsilon (outside), c its c_t. They are oracles: the package sums
+over pieces instead. `docs/paper.md` explains each correction.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, TruncatedGeometric
-from oracles import mp, number, relative_error
+from oracles import RoundedOracle, mp, number, relative_error
 from paper_forms import GeometricForms, LaplaceForms, plain_sums
 
 # The paper's own example, one with r < 1, and one that is steep.
@@ -145,9 +145,7 @@ def test_the_printed_bound_of_the_geometric_is_missed_more_often_than_it_says() 
 
 
 @pytest.mark.parametrize(("e", "s", "c"), CASES[:2])
-def test_the_accuracy_theorem_of_the_laplace_holds_beyond_the_break_point_only(
-    e: str, s: str, c: int
-) -> None:
+def test_the_accuracy_theorem_of_the_laplace_holds_beyond_the_break_only(e: str, s: str, c: int) -> None:
     noise, forms = LaplaceMixture(e, s, c), LaplaceForms(e, s, c)
 
     def printed(delta: float, k: int = 1) -> float:
@@ -197,3 +195,32 @@ def test_truncated_noise_has_a_finite_delta_at_its_edge() -> None:
     assert noise.pmf(11) == 0
     plain = Geometric("0.3")
     assert noise.pmf(10) == pytest.approx(plain.pmf(10) / plain.within(10), rel=1e-12)
+
+
+def zeta(pmf: list[mp.mpf]) -> object:
+    """Return ln of the mean of exp|loss| at a shift of 1, from probabilities at 0, 1, 2, ..."""
+    last = len(pmf) - 2
+    return mp.log(
+        mp.fsum(
+            pmf[abs(k)] * max(pmf[abs(k)] / pmf[abs(k - 1)], pmf[abs(k - 1)] / pmf[abs(k)])
+            for k in range(-last, last + 1)
+        )
+    )
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "0.332", "1"])
+def test_the_zeta_of_the_rounded_laplace_has_the_wrong_sign_in_print(epsilon: str) -> None:
+    e = number(epsilon)
+
+    def printed(sign: int) -> object:
+        middle = 1 - mp.exp(-e / 2)
+        beside = (mp.exp(-e / 2) - mp.exp(-3 * e / 2)) / 2
+        return mp.log(
+            middle**2 / beside + middle + mp.exp(e) * (mp.exp(-3 * e / 2) + mp.exp(sign * e / 2)) / 2
+        )
+
+    truth = zeta([RoundedOracle([epsilon], []).density(k) for k in range(600)])
+    assert abs(printed(-1) - truth) < 1e-40
+    assert printed(+1) - truth > 0.05
+    found = Laplace(epsilon).rounded().pmf(np.arange(600))
+    assert relative_error(float(zeta([mp.mpf(float(p)) for p in found])), truth) < 1e-10

@@ -25,7 +25,7 @@ class PiecewiseGeometric(DecayingNoise):
     >>> PiecewiseGeometric(rates=(0.2, 1), breaks=(5,))
     PiecewiseGeometric(rates=('0.2', 1), breaks=(5,))
 
-    Paper: Eqs. 16 to 21 for two pieces.
+    Paper: Eqs. 17 to 22 for two pieces.
     """
 
     rates: tuple[Fraction, ...]

@@ -34,7 +34,7 @@ class PiecewiseLaplace(RealNoise):
     >>> PiecewiseLaplace(rates=(0.1, 1), breaks=("4.5",))
     PiecewiseLaplace(rates=('0.1', 1), breaks=('4.5',))
 
-    Paper: Eqs. 8 to 13 for two pieces.
+    Paper: Eqs. 9 to 14 for two pieces.
     """
 
     rates: tuple[Fraction, ...]

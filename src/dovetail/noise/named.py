@@ -39,7 +39,7 @@ def GeometricMixture(inner: Real, outer: Real, break_point: Real) -> PiecewiseGe
     >>> GeometricMixture(inner=0.2, outer=1, break_point=5).mean_abs()
     2.4800462651852775
 
-    Paper: Eqs. 16 and 17.
+    Paper: Eqs. 17 and 18.
     """
     rates = check.positive("inner", inner, _INNER), check.positive("outer", outer, _OUTER)
     return PiecewiseGeometric(rates, (check.integer("break_point", break_point, low=1, fix=_BREAK),))
@@ -51,7 +51,7 @@ def LaplaceMixture(inner: Real, outer: Real, break_point: Real) -> PiecewiseLapl
     >>> LaplaceMixture(inner=0.1, outer=1, break_point=4.5)
     PiecewiseLaplace(rates=('0.1', 1), breaks=('4.5',))
 
-    Paper: Eqs. 8 and 9.
+    Paper: Eqs. 9 and 10.
     """
     rates = check.positive("inner", inner, _INNER), check.positive("outer", outer, _OUTER)
     return PiecewiseLaplace(rates, (check.positive("break_point", break_point, _BREAK),))

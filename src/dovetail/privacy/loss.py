@@ -63,7 +63,7 @@ class PrivacyLoss:
     def zeta(self) -> float:
         """The paper's general privacy budget, ln E exp|L|: an average, at most the worst case.
 
-        Paper: Eq. 28.
+        Paper: Eq. 24.
         """
         return min(max(one.zeta() for one in self._ways), self.epsilon)
 
@@ -194,7 +194,7 @@ def privacy_loss(noise: Noise, *, sensitivity: int | Sequence[int] = 1) -> Priva
     >>> round(loss.zeta, 4), loss.epsilon
     (0.3281, 1.0)
 
-    Paper: Theorems 1 and 3, Eq. 28.
+    Paper: Theorems 1 and 3, Eq. 24.
     """
     if isinstance(sensitivity, str | bytes) or not isinstance(sensitivity, Sequence):
         return _symmetric(((shift_atoms(noise, sensitivity), 1),))

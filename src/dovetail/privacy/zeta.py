@@ -29,7 +29,7 @@ def published_zeta(noise: Noise) -> float:
     >>> round(published_zeta(LaplaceMixture(inner=0.2, outer=1, break_point=5).rounded()), 4)
     0.3091
 
-    Paper: Eqs. 29 to 31.
+    Paper: Eqs. 25 to 27.
     """
     if isinstance(noise, PiecewiseGeometric) and len(noise.rates) <= 2:
         return privacy_loss(noise).zeta
