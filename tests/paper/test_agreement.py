@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dovetail as dv
-from dovetail.paper.agreement import both, cdf_chance, mean_chance, share_chance
+from dovetail.paper.agreement import cdf_chance, mean_chance, share_chance
+from dovetail.paper.claims import Measured
 from dovetail.paper.clamped import clamped, noise_shares
 
 
@@ -45,5 +46,7 @@ def test_a_missing_tail_is_caught_by_the_mean_beyond_the_break_point() -> None:
 
 
 def test_two_comparisons_are_charged_for_both() -> None:
-    assert both(1e-9, 1.0) == 2e-9
-    assert both(1.0, 1.0) == 1.0
+    first, second = Measured(0.9, 0.91, 1e-9), Measured(0.3, 0.3, 1.0)
+    assert first.minus(second).chance == first.over(second).chance == 2e-9
+    assert first.over(second).exact == pytest.approx(3)
+    assert first.minus(Measured(0.3)).sampled is None

@@ -58,12 +58,3 @@ def cdf_chance(empirical: Floats, exact: Floats, draws: int) -> float:
     """
     gap = float(np.abs(empirical - exact).max())
     return min(1.0, exp(log(2) - 2 * draws * gap**2))
-
-
-def both(first: float, second: float) -> float:
-    """Return the chance bound of a figure that rests on two comparisons.
-
-    >>> both(0.25, 1.0)
-    0.5
-    """
-    return min(1.0, 2 * min(first, second))

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from . import densities, losses, metrics, queries, simulation, surfaces, table1, theory, utility
+from . import (
+    composition,
+    densities,
+    losses,
+    marginals,
+    metrics,
+    queries,
+    simulation,
+    surfaces,
+    table1,
+    theory,
+    utility,
+)
 from .item import Item
 
 ITEMS: tuple[Item, ...] = (
@@ -15,4 +27,6 @@ ITEMS: tuple[Item, ...] = (
     *queries.ITEMS,
     *utility.ITEMS,
     *losses.ITEMS,
+    *composition.ITEMS,
+    *marginals.ITEMS,
 )

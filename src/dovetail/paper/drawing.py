@@ -17,7 +17,7 @@ COLOURS = {
     "Laplace": "#56B4E9",
     "discrete Gaussian": "#009E73",
     "designed": "#CC79A7",
-    "other": "#000000",
+    "two pieces": "#000000",
 }
 MARKERS = {
     "geometric mixture": "o",
@@ -26,7 +26,7 @@ MARKERS = {
     "Laplace": "v",
     "discrete Gaussian": "D",
     "designed": "P",
-    "other": "x",
+    "two pieces": "x",
 }
 
 _STYLE: dict[Any, Any] = {

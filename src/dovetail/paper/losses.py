@@ -89,13 +89,11 @@ def _make(run: Run) -> Outcome:
         run.advance((number + 1) / 4)
     kept = table("fig12", "mechanism removed true_count estimated_zeta exact_zeta worst_case_epsilon", rows)
     caption = (
-        f"General privacy loss ζ of {len(counts)} random queries between neighbouring databases that "
-        f"give the same "
-        f"count (left) and different counts (right), estimated from {run.sizes.loss_samples:,} "
-        f"samples of each "
-        "(marks) and exact (lines). Left, the truth is 0 and the marks show sampling error alone. ζ "
-        "is an average: "
-        "the worst case is ε = 1 for both mixtures, 0.328 for the geometric, 0.332 for the Laplace."
+        f"General privacy loss ζ of {len(counts)} random queries between neighbouring databases that give "
+        f"the same count (left) and different counts (right), estimated from {run.sizes.loss_samples:,} "
+        "samples of each (marks) and exact (lines). Left, the truth is 0 and the marks show sampling "
+        "error alone. ζ is an average: the worst case is ε = 1 for both mixtures, 0.328 for the "
+        "geometric, 0.332 for the Laplace."
     )
     return Outcome((kept,), (Drawing("fig12", caption, _draw(rows)),), _claims(rows), note=_NOTE)
 

@@ -28,7 +28,7 @@ class Mechanism:
     @property
     def linestyle(self) -> str:
         """Solid for mixtures, dashed at the published equal budget, dotted when relaxed."""
-        return {"mixture": "-", "published": "--", "equal": (0, (5, 1, 1, 1)), "relaxed": ":"}[self.role]  # type: ignore[return-value]
+        return {"mixture": "-", "published": "--", "equal": "-.", "relaxed": ":"}[self.role]
 
 
 @dataclass(frozen=True, slots=True)

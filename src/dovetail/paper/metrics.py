@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import drawing
-from .agreement import both, cdf_chance, mean_chance, share_chance
+from .agreement import cdf_chance, mean_chance, share_chance
 from .claims import Measured
 from .clamped import smallest_bound
 from .item import Drawing, Item, Outcome, Run, table
@@ -44,19 +44,6 @@ def _within(data: Simulated, mechanism: Mechanism, counts: tuple[int, ...], boun
     return Measured(float(np.mean(shares)), observed, share_chance(observed, shares, data.samples))
 
 
-def _gap(first: Measured, second: Measured) -> Measured:
-    return Measured(
-        first.exact - second.exact,
-        _known(first.sampled) - _known(second.sampled),
-        both(_known(first.chance), _known(second.chance)),
-    )
-
-
-def _known(value: float | None) -> float:
-    assert value is not None
-    return value
-
-
 def _figure7(run: Run) -> Outcome:
     data = simulated(run.tables["simulation"])
     bound = FIVE.break_point
@@ -81,12 +68,11 @@ def _figure7(run: Run) -> Outcome:
         for size, counts in (("small", _SMALL), ("large", _LARGE)):
             shares = [_within(data, each, counts, bound) for each in (mixture, standard, relaxed)]
             measured[f"fig7-{size}-{kind}"] = shares[0]
-            measured[f"fig7-{size}-gain-{kind}"] = _gap(shares[0], shares[1])
-            measured[f"fig7-{size}-relaxed-{kind}"] = _gap(shares[0], shares[2])
+            measured[f"fig7-{size}-gain-{kind}"] = shares[0].minus(shares[1])
+            measured[f"fig7-{size}-relaxed-{kind}"] = shares[0].minus(shares[2])
     caption = (
-        f"Probability that the error stays within the break-point {bound}, by true count, negative "
-        f"answers set "
-        f"to zero. Lines: exact; marks: {data.samples:,} samples each. {_sense(FIVE)}"
+        f"Probability that the error stays within the break-point {bound}, by true count, negative answers "
+        f"set to zero. Lines: exact; marks: {data.samples:,} samples each. {_sense(FIVE)}"
     )
     shown = table("fig7", "mechanism count bound exact sampled", rows)
     return Outcome((shown,), (Drawing("fig7", caption, figure),), measured, ("fig7",))
@@ -119,8 +105,7 @@ def _figure8(run: Run) -> Outcome:
     panels[0].set_ylabel("P(|true − noisy| ≤ error)")
     caption = (
         "CDF of the absolute error over the twelve true counts, negative answers set to zero. Lines: "
-        "exact; marks: "
-        f"{data.samples:,} samples for each count. {_sense(FIVE)} {_sense(SIX)}"
+        f"exact; marks: {data.samples:,} samples for each count. {_sense(FIVE)} {_sense(SIX)}"
     )
     kept = table("fig8", "mechanism error exact sampled", rows)
     return Outcome((kept,), (Drawing("fig8", caption, figure),), measured)
@@ -138,7 +123,7 @@ def _figure8_claims(data: Simulated, setting: Setting) -> dict[str, Measured]:
         bound, drawn = smallest_bound(exact, _LEVEL), smallest_bound(sampled, _LEVEL)
         found[f"fig8-{setting.name}-bound-{role}"] = Measured(bound, drawn, chance)
     mixtures = [_within(data, each, ALL_COUNTS, setting.break_point) for each in setting.mixtures()]
-    found[f"fig8-{setting.name}-mixtures-alike"] = _gap(*mixtures)
+    found[f"fig8-{setting.name}-mixtures-alike"] = mixtures[0].minus(mixtures[1])
     return found
 
 
@@ -147,14 +132,6 @@ def _beyond(data: Simulated, mechanism: Mechanism, bound: int, count: int) -> Me
     sizes = np.arange(len(exact.shares)) * (np.arange(len(exact.shares)) > bound) / count
     chance = mean_chance(sampled.beyond(bound), [(sizes, exact.shares)], data.samples)
     return Measured(exact.beyond(bound), sampled.beyond(bound), chance)
-
-
-def _ratio(above: Measured, below: Measured) -> Measured:
-    return Measured(
-        above.exact / below.exact,
-        _known(above.sampled) / _known(below.sampled),
-        both(_known(above.chance), _known(below.chance)),
-    )
 
 
 def _figure9(run: Run) -> Outcome:
@@ -177,12 +154,25 @@ def _figure9(run: Run) -> Outcome:
         panel.legend(loc="lower left", fontsize=7.5)
     panels[0].set_ylabel("E(|error|; |error| > $c_t$) / true count")
     caption = (
-        "Weighted mean relative error beyond the break-point, negative answers set to zero. Lines: "
-        "exact; marks: "
-        f"{data.samples:,} samples each. {_sense(FIVE)} {_sense(SIX)}"
+        "Weighted mean relative error beyond the break-point, negative answers set to zero. Lines: exact; "
+        f"marks: {data.samples:,} samples each. {_sense(FIVE)} {_sense(SIX)}"
     )
     kept = table("fig9", "mechanism count break_point exact sampled chance", rows)
-    return Outcome((kept,), (Drawing("fig9", caption, figure),), _figure9_claims(data))
+    drawn = Drawing("fig9", caption, figure)
+    return Outcome((kept,), (drawn,), _figure9_claims(data), note=" ".join(map(_equal_note, SETTINGS)))
+
+
+def _equal_note(setting: Setting) -> str:
+    """Say what changes when the Laplace mechanism gets the epsilon that makes zeta truly equal."""
+    mixture, published = setting.laplace_mixture(), setting.standards(setting.published, "published")[1]
+    equal, bound = setting.truly_equal()[1], setting.break_point
+    errors = [Simulated.exact(each, 50).beyond(bound) for each in (mixture, published, equal)]
+    return (
+        f"Beside the Laplace mixture with break-point {bound}, the Laplace mechanism at the published "
+        f"{published.label} has {errors[1] / errors[0]:.2f} times its relative error; at the truly equal ζ, "
+        f"{equal.label}, it has {errors[2] / errors[0]:.2f} times (worst-case ε of the mixture: "
+        f"{setting.outer})."
+    )
 
 
 def _figure9_claims(data: Simulated) -> dict[str, Measured]:
@@ -191,13 +181,13 @@ def _figure9_claims(data: Simulated) -> dict[str, Measured]:
         (mixture, _), (standard, _), (relaxed, _) = _triples(setting)
         compared = mixture, standard, relaxed
         error, equal, loose = (_beyond(data, each, setting.break_point, 50) for each in compared)
-        found[f"fig9-{setting.name}-factor"] = _ratio(equal, error)
+        found[f"fig9-{setting.name}-factor"] = equal.over(error)
         better, worse = (loose, error) if setting is FIVE else (error, loose)
-        found[f"fig9-{setting.name}-relaxed"] = _ratio(better, worse)
+        found[f"fig9-{setting.name}-relaxed"] = better.over(worse)
         found[f"fig9-{setting.name}-at-ten"] = _beyond(data, mixture, setting.break_point, 10)
         found[f"fig9-{setting.name}-above-ten"] = error
     five, six = FIVE.geometric_mixture(), SIX.geometric_mixture()
-    found["fig9-increase"] = _ratio(_beyond(data, six, 6, 50), _beyond(data, five, 5, 50))
+    found["fig9-increase"] = _beyond(data, six, 6, 50).over(_beyond(data, five, 5, 50))
     return found
 
 

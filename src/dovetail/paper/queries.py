@@ -44,10 +44,9 @@ def _make(run: Run) -> Outcome:
         ),
     )
     caption = (
-        f"Left: true counts of random two-attribute queries, exact and for {drawn.size:,} seeded "
-        f"draws. Right: how "
-        f"likely the removal of each of the {adult.records:,} records is to change a random query, exact and "
-        f"estimated from {run.sizes.per_neighbour} queries a record."
+        f"Left: true counts of random two-attribute queries, exact and for {drawn.size:,} seeded draws. "
+        f"Right: how likely the removal of each of the {adult.records:,} records is to change a random "
+        f"query, exact and estimated from {run.sizes.per_neighbour} queries a record."
     )
     figure = _draw(values, shares, counted / counted.sum(), exact, changed, run.sizes.per_neighbour)
     measured = {

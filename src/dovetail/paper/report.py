@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
+from math import inf, isfinite
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -109,7 +110,8 @@ def _section(store: Store, title: str, kept: Kept) -> str:
         data = b64encode(store.figure(name)).decode()
         text = escape(caption)
         parts.append(
-            f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{text}">'
+            f'<figure><div class="wide" tabindex="0" role="region" aria-label="Figure {escape(name)}">'
+            f'<img src="data:image/svg+xml;base64,{data}" alt="{text}"></div>'
             f"<figcaption>{text}</figcaption></figure>"
         )
     if kept.note:
@@ -136,9 +138,11 @@ def _cells(row: Iterable[Any]) -> str:
 def number(value: float) -> str:
     """Return a number with as many digits as a reader can use.
 
-    >>> number(0.328105), number(32561.0), number(2.4800), number(1.2e-7)
-    ('0.3281', '32,561', '2.48', '1.2e-07')
+    >>> number(0.328105), number(32561.0), number(2.4800), number(1.2e-7), number(inf)
+    ('0.3281', '32,561', '2.48', '1.2e-07', '∞')
     """
+    if not isfinite(value):
+        return "∞" if value == inf else "–"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     if abs(value) < 1e-3:

@@ -54,9 +54,9 @@ def _make(run: Run) -> Outcome:
             table("simulation", "mechanism count noise times", rows),
             table("agreement", "mechanism count samples chance", agreement),
         ),
-        note=f"{len(mechanisms)} mechanisms, {len(ALL_COUNTS)} true counts each, "
-        f"{run.sizes.samples:,} samples for each pair; the smallest chance of a gap as large as the one "
-        f"seen is {min(row[-1] for row in agreement):.2g} among {len(agreement)} comparisons.",
+        note=f"{len(mechanisms)} mechanisms, {len(ALL_COUNTS)} true counts each, {run.sizes.samples:,} "
+        "samples for each pair; the smallest chance of a gap as large as the one seen is "
+        f"{min(row[-1] for row in agreement):.2g} among {len(agreement)} comparisons.",
     )
 
 

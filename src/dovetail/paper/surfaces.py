@@ -50,9 +50,8 @@ def _compute(run: Run) -> Outcome:
     )
     return Outcome(
         tables=(table("surfaces", columns, rows),),
-        note="zeta and worst-case epsilon at sensitivity 1. The geometric beside each mixture has "
-        "the same zeta; "
-        "its worst-case epsilon is that zeta, the mixture's is the outer rate.",
+        note="zeta and worst-case epsilon at sensitivity 1. The geometric beside each mixture has the "
+        "same zeta; its worst-case epsilon is that zeta, the mixture's is the outer rate.",
     )
 
 
@@ -110,10 +109,9 @@ def _draw(name: str, surface: _Surface) -> Drawing:
     for panel in (left, right):
         panel.text(0.97, 0.05, "rε < ε", transform=panel.transAxes, ha="right", color="#595959")
     caption = (
-        f"{words.capitalize()} of the geometric mixture with break-point {_BREAK} (left), and how "
-        f"much more a "
-        "geometric mechanism of equal ζ has (right; above zero the mixture is better). Equal ζ is not equal "
-        "worst-case ε: the mixture's worst case is rε, the geometric's is ζ."
+        f"{words.capitalize()} of the geometric mixture with break-point {_BREAK} (left), and how much "
+        "more a geometric mechanism of equal ζ has (right; above zero the mixture is better). Equal ζ is "
+        "not equal worst-case ε: the mixture's worst case is rε, the geometric's is ζ."
     )
     return Drawing(name, caption, figure)
 
@@ -121,7 +119,9 @@ def _draw(name: str, surface: _Surface) -> Drawing:
 def _colour(
     figure: Any, axes: Any, surface: _Surface, data: Any, palette: str, label: str, most: Any
 ) -> None:
-    limits = {} if most is None else {"vmin": -most, "vmax": most}
+    limits: dict[str, Any] = {"norm": "log"} if most is None and np.nanmin(data) > 0 else {}
+    if most is not None:
+        limits = {"vmin": -most, "vmax": most}
     image = axes.pcolormesh(
         surface.inners, surface.outers, data.T, shading="nearest", cmap=palette, rasterized=True, **limits
     )

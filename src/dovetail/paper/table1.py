@@ -93,11 +93,9 @@ def _make(run: Run) -> Outcome:
         measured={**measured, **_prose([ours for _, ours in rows], [row for row, _ in rows])},
         shown=("table1_agreement", "table1"),
         note="zeta is an average over outcomes; worst_case_epsilon is the pure guarantee of both "
-        "mixtures. The "
-        "published zeta of the Laplace mixture ignores that the loss moves between the two rates at the "
-        "break-point; zeta_lap_mix_exact is the sum over the rounded noise. Rows without published "
-        "values are "
-        "those that the paper leaves out at break-point 7.",
+        "mixtures. The published zeta of the Laplace mixture ignores that the loss moves between the two "
+        "rates at the break-point; zeta_lap_mix_exact is the sum over the rounded noise. Rows without "
+        "published values are those that the paper leaves out at break-point 7.",
     )
 
 

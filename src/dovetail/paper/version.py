@@ -34,6 +34,7 @@ def _numeric_version() -> str:
             (each for each in folder.iterdir() if each.name.endswith(".py")), key=lambda p: p.name
         ):
             digest.update(path.read_bytes())
+    digest.update(files("dovetail").joinpath("datasets", "adult.parquet").read_bytes())
     return digest.hexdigest()
 
 
