@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dovetail.check import choice, integer
 from dovetail.errors import InvalidParameter
 from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.release.pay import integer_noise, read_pay
-from dovetail.release.plan import Plan, open_plan, parts_per_slot, stored_plan
+from dovetail.release.pay import designed_for, integer_noise, read_pay
+from dovetail.release.plan import Plan, open_plan, stored_plan
 from dovetail.release.query import Count, Histogram, Linear, Mean, Query, Sum
 from dovetail.release.schema import Schema
 from dovetail.release.sensitivity import NEIGHBOURS, Neighbours
@@ -40,7 +40,7 @@ class Session:
     >>> abs(answer.value - 14237) < 200
     True
     >>> print(session.remaining)
-    epsilon 0.715651
+    epsilon 0.71565
     >>> session.close(); folder.cleanup()
     """
 
@@ -124,6 +124,10 @@ class Session:
         """Pay now for `queries` answers of one noise, to be asked freely one after another."""
         slots = integer("queries", queries, low=1, high=10**6)
         noise = integer_noise("design", design)
+        if designed_for(design) != 1:
+            raise InvalidParameter(
+                "design", design, "made for a sensitivity of 1", "A slot pays for a count."
+            )
         return open_plan(self._account, noise, slots, self._teller.neighbours, self._teller.analyst)
 
     @property
@@ -181,7 +185,7 @@ class Session:
                     f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
                     "Leave queries= out to pay for each answer from what remains.",
                 )
-        noise = noise_of_budget(self._account.budget, slots * parts_per_slot(neighbours))
+        noise = noise_of_budget(self._account.budget, slots, neighbours)
         return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
 
 

@@ -3,105 +3,123 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, floor, log
+from functools import lru_cache
+from math import floor
+from typing import Any
 
 from dovetail.errors import InvalidQuery
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Budget, privacy_loss
 
+from .answer import component_noises
+from .plan import parts_per_slot
+from .price import charge_of
 from .question import Average, Question
 from .sensitivity import Neighbours, moves, units
 
-# Rates are kept to this many digits: short enough to read, and rounded to the safe side.
-_DIGITS = 6
+_UNIT = 10**9
+_STEPS = 24
 
 
-def noise_within(question: Question, within: Fraction, probability: Fraction) -> IntegerNoise:
-    """Return the noise of least epsilon whose error stays within the goal.
-
-    Among all noises of a given epsilon the geometric has the most mass within any distance.
+def noises_within(
+    question: Question, within: Fraction, probability: Fraction, budget: Budget, neighbours: Neighbours
+) -> tuple[IntegerNoise, ...]:
+    """Return the noise that keeps the error within the goal at the least cost in the budget's currency.
 
     >>> from dovetail.release.question import Rows
-    >>> noise_within(Question(Rows()), Fraction(5), Fraction(95, 100))
-    PiecewiseGeometric(rates=('0.538175',))
+    >>> noises_within(Question(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
+    (PiecewiseGeometric(rates=('0.53818',)),)
     """
     if isinstance(question.measure, Average):
         raise InvalidQuery(
             "The error of a mean depends on the number of rows, which is private. Pay with noise= or spend=; "
             "the answer's interval then says what was reached."
         )
-    unit, distance = units(question)[0], int(within / question.step)
-    miss = float(1 - probability)
-
-    def misses(rate: float) -> float:
-        ratio = exp(-rate / unit)
-        return 2 * ratio ** (distance + 1) / (1 + ratio)
-
-    low, high = 0.0, 2 * unit * (log(2 / miss) + 1)
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if misses(middle) > miss else (low, middle)
-    rate = rounded_up(high)
-    while True:
-        noise = Geometric(rate)
-        if noise.stretched(unit).error_bound(1 - probability) <= distance:
-            return noise
-        rate += rounded_up(float(rate) * 10.0 ** (1 - _DIGITS))
+    shifts = _furthest(question, neighbours)
+    cost: dict[str, Any] = {}
+    if budget.currency == "zeta" and _worth_shaping(shifts):
+        cost = {"minimise": "zeta", "max_epsilon": budget.epsilon_limit}
+    return (_designed(shifts, within=within / question.step, probability=probability, **cost),)
 
 
-def noise_at_price(
+def noises_at_price(
     question: Question, spend: Budget, neighbours: Neighbours, together: int = 1
-) -> IntegerNoise:
+) -> tuple[IntegerNoise, ...]:
     """Return the noise of least error that costs at most one share of `spend` among `together` questions.
 
     >>> from dovetail.release.question import Rows
-    >>> noise_at_price(Question(Rows()), Budget.pure(1), "replace", together=2)
-    PiecewiseGeometric(rates=('0.5',))
+    >>> noises_at_price(Question(Rows()), Budget.pure(1), "replace", together=2)
+    (PiecewiseGeometric(rates=('0.5',)),)
     """
-    # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
-    widths = units(question)
-    share = max(
-        sum(Fraction(s.by, widths[s.component]) for s in move) for move in moves(question, neighbours)
-    )
-    epsilon = spend.epsilon_limit if spend.zeta_limit is None else min(spend.epsilon_limit, spend.zeta_limit)
-    # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
-    return Geometric(Fraction(floor(epsilon / share / together * 10**9), 10**9))
+    epsilon = spend.epsilon_limit / together
+    if spend.zeta_limit is None:
+        return _plain(question, epsilon, neighbours)
+    zeta, shifts = spend.zeta_limit / together, _furthest(question, neighbours)
+    if len(units(question)) == 1 and _worth_shaping(shifts):
+        noises = (_designed(shifts, zeta=zeta, max_epsilon=epsilon),)
+        charge = charge_of([question], [noises], neighbours)
+        if (charge.zeta or 0) <= zeta * _UNIT and (charge.epsilon or 0) <= epsilon * _UNIT:
+            return noises
+    return _plain(question, min(zeta, epsilon), neighbours)
 
 
-def noise_of_budget(budget: Budget, answers: int) -> IntegerNoise:
-    """Return the geometric noise of least error of which `answers` uses cost at most the whole budget.
+@lru_cache(maxsize=64)
+def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> IntegerNoise:
+    """Return the noise of least error of which `slots` histograms cost at most the whole budget.
 
-    >>> noise_of_budget(Budget.pure(1), 10)
+    >>> noise_of_budget(Budget.pure(1), 10, "add-remove")
     PiecewiseGeometric(rates=('0.1',))
     """
-    if budget.currency == "pure":
-        return Geometric(budget.epsilon_limit / answers)
-    least = min(budget.epsilon_limit, budget.zeta_limit or budget.epsilon_limit)
-    low, high = least / answers, budget.epsilon_limit
-    for _ in range(24):
-        middle = round((low + high) / 2, _DIGITS + 2)
-        low, high = (middle, high) if _affordable(middle, budget, answers) else (low, middle)
+    from dovetail.design import design
+
+    cells = (1,) * parts_per_slot(neighbours)
+    if budget.zeta_limit is None:
+        delta = budget.delta_limit or None
+        return design(epsilon=budget.epsilon_limit, delta=delta, queries=slots, sensitivity=cells).noise
+    shaped = design(
+        zeta=budget.zeta_limit, max_epsilon=budget.epsilon_limit, queries=slots, sensitivity=cells
+    ).noise
+    plain = _geometric_of_zeta(budget, slots * len(cells))
+    return min(shaped, plain, key=lambda noise: noise.variance())
+
+
+def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
+    """Return the geometric noise that spends the budget: uses together have less than their sum of zeta."""
+    assert budget.zeta_limit is not None
+    low, high = min(budget.zeta_limit, budget.epsilon_limit) / uses, budget.epsilon_limit / uses
+    for _ in range(_STEPS):
+        middle = Fraction(floor((low + high) / 2 * _UNIT), _UNIT)
+        if not low < middle < high:
+            break
+        fits = privacy_loss(Geometric(middle)).compose(uses).zeta <= budget.zeta_limit
+        low, high = (middle, high) if fits else (low, middle)
     return Geometric(low)
 
 
-def _affordable(rate: Fraction, budget: Budget, answers: int) -> bool:
-    loss = privacy_loss(Geometric(rate)).compose(answers)
-    if budget.zeta_limit is None:
-        return loss.delta(budget.epsilon_limit) <= budget.delta_limit
-    return loss.worst <= budget.epsilon_limit and loss.zeta <= budget.zeta_limit
+def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
+    """Return the geometric noise that costs `epsilon` in the worst case; for that price it is the best."""
+    widths = units(question)
+    # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
+    total = max(
+        sum(Fraction(shift.by, widths[shift.component]) for shift in move)
+        for move in moves(question, neighbours)
+    )
+    # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
+    return component_noises(question, Geometric(Fraction(floor(epsilon / total * _UNIT), _UNIT)))
 
 
-def rounded_up(rate: float) -> Fraction:
-    """Return the next decimal of few digits at or above a rate.
-
-    >>> rounded_up(0.5509991)
-    Fraction(551, 1000)
-    """
-    exact = Fraction(rate)
-    scale = Fraction(10) ** (_DIGITS - 1 - _magnitude(exact))
-    return Fraction(-(-exact * scale // 1)) / scale
+def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
+    """Return the shifts of the move that moves an answer most."""
+    move = max(moves(question, neighbours), key=lambda move: sum(shift.by for shift in move))
+    return tuple(shift.by for shift in move)
 
 
-def _magnitude(value: Fraction) -> int:
-    """Return the exponent of ten of a positive number."""
-    return int(f"{float(value):e}".split("e")[1])
+def _worth_shaping(shifts: tuple[int, ...]) -> bool:
+    """Tell whether a shaped noise is looked for: several wide shifts at once take the designer too long."""
+    return len(shifts) == 1 or max(shifts) == 1
+
+
+def _designed(shifts: tuple[int, ...], **wanted: Any) -> IntegerNoise:
+    from dovetail.design import design
+
+    return design(sensitivity=shifts, **wanted).noise

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dovetail.check import positive, probability
+from dovetail.design import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import IntegerNoise, Noise
 from dovetail.privacy import Budget
@@ -26,6 +27,7 @@ class Pay:
 
     plan: Plan | None = None
     noise: IntegerNoise | None = None
+    sensitivity: int = 1
     within: Fraction | None = None
     probability: Fraction = Fraction(95, 100)
     spend: Budget | None = None
@@ -59,6 +61,8 @@ def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
         return Pay(plan=session_plan, **rest)
     readers = {"plan": _plan, "noise": _noise, "within": _within, "spend": _spend}
     rest[ways[0]] = readers[ways[0]](options[ways[0]])
+    if ways == ["noise"]:
+        rest["sensitivity"] = designed_for(options["noise"])
     if options.get("probability") is not None:
         rest["probability"] = probability("probability", options["probability"], "For example 0.95.")
     return Pay(**rest)
@@ -75,6 +79,11 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
             "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step).",
         )
     return noise
+
+
+def designed_for(value: object) -> int:
+    """Return the sensitivity that a design was made for; a plain noise is one for 1."""
+    return max(value.task.shifts) if isinstance(value, Design) else 1
 
 
 def _noise(value: object) -> IntegerNoise:

@@ -14,7 +14,7 @@ from dovetail.privacy import Charge
 
 from .answer import Answer, component_noises, never_negative
 from .engines import Engine
-from .goals import noise_at_price, noise_within
+from .goals import noises_at_price, noises_within
 from .pay import Pay
 from .plan import Plan
 from .ports import Account, Request, StoredAnswer
@@ -23,7 +23,7 @@ from .query import Query
 from .question import Question
 from .schema import Table
 from .select import true_cells
-from .sensitivity import Neighbours
+from .sensitivity import Neighbours, units
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 # Beyond this many cells noise is drawn as one array.
@@ -68,9 +68,7 @@ class Teller:
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
-        noises = tuple(
-            component_noises(question, self._noise(question, pay, len(questions))) for question in questions
-        )
+        noises = tuple(self._noises(question, pay, len(questions)) for question in questions)
         return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
 
     def _from_plan(self, questions: tuple[Question, ...], plan: Plan) -> Priced:
@@ -79,13 +77,14 @@ class Teller:
         slots = sum(plan.slots_for(question) for question in questions)
         return Priced(questions, tuple(map(plan.noises_for, questions)), Charge.zero(), plan, slots)
 
-    def _noise(self, question: Question, pay: Pay, together: int) -> IntegerNoise:
+    def _noises(self, question: Question, pay: Pay, together: int) -> tuple[IntegerNoise, ...]:
         if pay.noise is not None:
-            return pay.noise
+            return scaled_noises(question, pay.noise, pay.sensitivity)
         if pay.within is not None:
-            return noise_within(question, pay.within, pay.probability)
+            budget = self.account.budget
+            return noises_within(question, pay.within, pay.probability, budget, self.neighbours)
         assert pay.spend is not None
-        return noise_at_price(question, pay.spend, self.neighbours, together)
+        return noises_at_price(question, pay.spend, self.neighbours, together)
 
     def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
         """Answer queries together, or return what was answered to the very same before."""
@@ -154,6 +153,20 @@ class Teller:
             )
             for question, noises, each in zip(priced.questions, priced.noises, cells, strict=True)
         ]
+
+
+def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> tuple[IntegerNoise, ...]:
+    """Return a given noise for each component; one designed for a sensitivity fits questions of that only."""
+    if sensitivity == 1:
+        return component_noises(question, noise)
+    if units(question) != (sensitivity,):
+        raise InvalidParameter(
+            "noise",
+            f"a design for sensitivity {sensitivity}",
+            f"for sensitivity {' and '.join(map(str, units(question)))}, that of this question",
+            "A design for sensitivity 1 fits every question.",
+        )
+    return (noise,)
 
 
 def draws(noise: IntegerNoise, count: int) -> list[int]:
