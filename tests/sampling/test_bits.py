@@ -27,12 +27,16 @@ def test_the_stream_is_aes_256_in_counter_mode():
 
 def test_a_stream_gives_the_same_words_however_it_is_read():
     key = bytes(32)
-    words = np.empty((3, 1000), np.uint16)
+    words, more = np.empty((3, 1000), np.uint16), np.empty(7, np.uint16)
     stream = Stream(key)
-    stream.fill(words[:, :500].copy())
-    one, two = Stream(key), Stream(key)
-    one.fill(words)
-    assert words.astype("<u2").tobytes() == two.read(6000)
+    for array in (words, np.empty(0, np.uint16), more):
+        stream.fill(array)
+    assert words.astype("<u2").tobytes() + more.astype("<u2").tobytes() == Stream(key).read(6014)
+
+
+def test_an_array_with_gaps_is_refused_rather_than_left_unfilled():
+    with pytest.raises(TypeError):
+        Stream().fill(np.empty((4, 8), np.uint16)[:, ::2])
 
 
 def test_no_two_calls_share_a_key():

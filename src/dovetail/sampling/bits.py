@@ -59,9 +59,14 @@ class Stream(Source):
 
     def fill(self, target: NDArray[np.uint16]) -> None:
         """Fill an array with the next words of the stream, without a copy of it."""
+        if not target.size:
+            return
         if len(self._zeros) < target.nbytes:
             self._zeros = memoryview(bytes(target.nbytes))
-        self._context.update_into(self._zeros[: target.nbytes], target.reshape(-1).view(np.uint8).data)
+        # A cast refuses an array with gaps, where a copy would be filled and the array left as it was.
+        written = self._context.update_into(self._zeros[: target.nbytes], memoryview(target).cast("B"))
+        if written != target.nbytes:
+            raise RuntimeError("the cipher filled only a part of the array")
         if sys.byteorder == "big":
             target.byteswap(inplace=True)
 
