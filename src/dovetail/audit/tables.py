@@ -180,7 +180,7 @@ def _wrong_ground(tables: Sampler) -> list[str]:
     findings = []
     for row, (rate, bits) in enumerate(zip(ground.rates, ground.bits, strict=True)):
         group, unit = tables.offsets.digits.groups[row], int(tables.offsets.units[row])
-        if unit != 1 << bits or (bits and group.rate != rate * unit):
+        if unit != 1 << bits or int(ground.masks[row]) != unit - 1 or (bits and group.rate != rate * unit):
             findings.append("the uniform digits do not continue those of the table")
         last = (1 << bits) - 1
         with precision(_BITS):

@@ -64,7 +64,7 @@ class Stream(Source):
         if len(self._zeros) < target.nbytes:
             self._zeros = memoryview(bytes(target.nbytes))
         # A cast refuses an array with gaps, where a copy would be filled and the array left as it was.
-        written = self._context.update_into(self._zeros[: target.nbytes], memoryview(target).cast("B"))
+        written = self._context.update_into(self._zeros[: target.nbytes], target.data.cast("B"))
         if written != target.nbytes:
             raise RuntimeError("the cipher filled only a part of the array")
         if sys.byteorder == "big":

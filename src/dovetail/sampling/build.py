@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +56,7 @@ def build(law: Law) -> Sampler:
         row=row,
         row_of_run=row_of_run,
         offsets=offsets,
-        words=Struct(f"<{1 + (offsets.planes if offsets else 0)}H"),
+        planes=1 + (offsets.planes if offsets else 0),
         unset=int(np.iinfo(cells.dtype).min),
     )
 

@@ -86,7 +86,7 @@ class Digits:
     def settle(self, heads: NDArray[np.uint16], rows: NDArray[np.intp], source: Source) -> NDArray[np.int64]:
         """Return the digits that 16-bit words lead to with as many more bits as they need."""
         values = np.empty(heads.size, np.int64)
-        for row in np.unique(rows).tolist():
+        for row in sorted(set(rows.tolist())):
             here = np.flatnonzero(rows == row)
             resolve = partial(self.groups[row].resolve, source)
             values[here] = self.steps[row].settle(extended(heads[here], source), resolve)

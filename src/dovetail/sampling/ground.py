@@ -26,7 +26,7 @@ _SCALE = 1 << 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """The digits of each row: j < 2^bits, and a coin word below `sure` keeps whatever was drawn.
+    """The digits of each row: j < 2^bits (`masks` are 2^bits - 1), and a coin word below `sure` keeps whatever was drawn.
 
     A draw begins with `planes` words: the digits, and the coin as the last one. 2^64·(1 - exp(-rate·j)) lies
     between `least`·j and `most`·j.
@@ -34,6 +34,7 @@ class Ground:
 
     rates: tuple[Fraction, ...]
     bits: tuple[int, ...]
+    masks: NDArray[np.int64]
     planes: int
     sure: int
     least: NDArray[np.uint64]
@@ -50,7 +51,7 @@ class Ground:
         self, heads: NDArray[np.uint16], rows: NDArray[np.intp], left: NDArray[np.bool_], source: Source
     ) -> NDArray[np.int64]:
         """Return the digits that words lead to, counted from 0 outwards; `left` ones are read backwards."""
-        masks = np.array([(1 << bits) - 1 for bits in self.bits], np.int64)[rows]
+        masks = self.masks[rows]
         values = np.empty(rows.size, np.int64)
         self.look(heads, masks, values)
         values ^= np.where(left, masks, 0)
@@ -97,6 +98,7 @@ def ground_of(rows: tuple[tuple[Fraction, int], ...]) -> Ground | None:
     return Ground(
         rates=rates,
         bits=tuple(bits for _, bits in rows),
+        masks=np.array([(1 << bits) - 1 for _, bits in rows], np.int64),
         planes=-(-max(bits for _, bits in rows) // WORD_BITS) + 1,
         sure=floor((1 - max(largest)) * (1 << WORD_BITS)),
         least=np.array(least, np.uint64),

@@ -90,22 +90,19 @@ class Offsets:
             values += self.ground.settle(heads[2:], rows, heads[0] < RIGHT, source)
         return values
 
-    def one(self, words: tuple[int, ...], row: int) -> int | None:
-        """Return the offset, counted upwards, for the words of one draw, or None where they do not decide."""
-        digit: int = self.digits.table.item(row, words[1] >> self.digits.drop)
+    def one(self, raw: bytes, row: int) -> int | None:
+        """Return the offset, counted upwards, for the bytes of one draw, or None where they do not decide."""
+        digit: int = self.digits.table.item(row, (raw[2] | raw[3] << 8) >> self.digits.drop)
         if digit == UNSETTLED:
             return None
-        if words[0] < RIGHT:
+        if raw[1] < RIGHT >> 8:
             digit ^= (1 << self.width) - 1
         if self.ground is None:
             return digit
-        if words[-1] >= self.ground.sure:
+        if (raw[-2] | raw[-1] << 8) >= self.ground.sure:
             return None
         unit: int = self.units.item(row)
-        ground = 0
-        for number, word in enumerate(words[2:-1]):
-            ground |= word << (WORD_BITS * number)
-        return digit * unit + (ground & (unit - 1))
+        return digit * unit + (int.from_bytes(raw[4:-2], "little") & (unit - 1))
 
 
 def offsets_for(rows: tuple[Row, ...]) -> Offsets:

@@ -8,7 +8,6 @@ undecided, about one in 2^53, is settled by rigorous arithmetic. No floating-poi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ class Sampler:
     is nearest to 0, which digits of the offset count, and by which row of tables they are drawn. `cells`
     leads from a 16-bit word to the edge of its block, from which offsets are counted, or to the least integer
     of its type, `unset`, where the thresholds must be asked; `row_cells` leads to the row, where several are
-    frequent. `words` unpacks the 16-bit words that one draw begins with.
+    frequent. A draw begins with `planes` 16-bit words.
     """
 
     blocks: Blocks
@@ -50,13 +49,8 @@ class Sampler:
     row: int
     row_of_run: tuple[int, ...]
     offsets: Offsets | None
-    words: Struct
+    planes: int
     unset: int
-
-    @property
-    def planes(self) -> int:
-        """How many 16-bit words a draw begins with."""
-        return self.words.size // 2
 
     @property
     def nbytes(self) -> int:
@@ -92,16 +86,17 @@ class Sampler:
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
-        words = self.words.unpack(source.read(self.words.size))
-        value: int = self.cells.item(words[0])
+        raw = source.read(2 * self.planes)
+        first = raw[0] | raw[1] << 8
+        value: int = self.cells.item(first)
         if value != self.unset:
             if self.offsets is None:
                 return value
-            row = self.row if self.row_cells is None else self.row_cells.item(words[0])
-            offset = self.offsets.one(words, row)
+            row = self.row if self.row_cells is None else self.row_cells.item(first)
+            offset = self.offsets.one(raw, row)
             if offset is not None:
                 return value + offset
-        values, beyond = settled(self, np.array(words, np.uint16).reshape(-1, 1), source)
+        values, beyond = settled(self, np.frombuffer(raw, dtype="<u2").reshape(-1, 1), source)
         return beyond.get(0, int(values[0]))
 
     def _scratch(self, size: int) -> Scratch:
