@@ -26,10 +26,10 @@ _SCALE = 1 << 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """The digits of each row: j < 2^bits (`masks` are 2^bits - 1), and a coin word below `sure` keeps whatever was drawn.
+    """The digits of each row: j < 2^bits, and a coin word below `sure` keeps whatever was drawn.
 
-    A draw begins with `planes` words: the digits, and the coin as the last one. 2^64·(1 - exp(-rate·j)) lies
-    between `least`·j and `most`·j.
+    `masks` are 2^bits - 1. A draw begins with `planes` words: the digits, and the coin as the last one.
+    2^64·(1 - exp(-rate·j)) lies between `least`·j and `most`·j.
     """
 
     rates: tuple[Fraction, ...]
