@@ -113,3 +113,18 @@ def test_nothing_that_a_terminal_would_obey_is_printed(capsys: pytest.CaptureFix
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
     assert worded(error)[1] == "pip install 'dovetail[plot]'"
+    assert exit_code(error) == 2
+
+
+def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    def completed(words: str) -> list[str]:
+        done = python(
+            cwd=tmp_path,
+            _DOVETAIL_COMPLETE="complete_bash",
+            COMP_WORDS=words,
+            COMP_CWORD=str(len(words.split()) - 1),
+        )
+        return done.stdout.split()
+
+    assert completed("dovetail re") == ["release"]
+    assert "--within" in completed("dovetail release adult --wi")

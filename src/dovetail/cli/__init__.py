@@ -10,4 +10,4 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     from .app import app
 
-    app()
+    app(prog_name="dovetail")

@@ -61,17 +61,23 @@ def bar(line: Line, top: float, room: int, *, plain: bool = False) -> Text:
     '████▒▒'
     >>> bar(Line("a", 5, 4, 6), top=8, room=8, plain=True).plain
     '####--'
+    >>> bar(Line("a", 400, 399, 401), top=800, room=8).plain
+    '████'
     """
     from rich.text import Text
 
     low, high = (min(max(end / top, 0.0), 1.0) * room for end in (line.low, line.high))
-    whole, full = int(low), "#" if plain else "█"
-    text = Text(full * whole, style="cyan")
-    shade = round(high) - whole
+    full = "#" if plain else "█"
+    shade = round(high) - int(low)
     if shade > 1 or (shade == 1 and high - low >= 0.5):
+        text = Text(full * int(low), style="cyan")
         text.append(("-" if plain else "▒") * shade, style="yellow")
-    elif not plain:
-        text.append(_EIGHTHS[int(((low + high) / 2 - whole) * 8) % 8], style="cyan")
+        return text
+    # The interval is narrower than a letter: one bar up to its middle.
+    whole, eighths = divmod(round((low + high) * 4), 8)
+    text = Text(full * whole, style="cyan")
+    if not plain:
+        text.append(_EIGHTHS[eighths], style="cyan")
     return text
 
 

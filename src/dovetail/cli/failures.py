@@ -64,7 +64,8 @@ def exit_code(error: Exception) -> int:
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code
-    return USAGE if hasattr(error, "format_message") else UNEXPECTED
+    wrong_usage = hasattr(error, "format_message") or _missing_extra(error) is not None
+    return USAGE if wrong_usage else UNEXPECTED
 
 
 def worded(error: Exception) -> tuple[str, str]:
@@ -84,9 +85,9 @@ def worded(error: Exception) -> tuple[str, str]:
         return f"{place}{error.strerror or type(error).__name__}.", ""
     if hasattr(error, "format_message"):
         return error.format_message(), _usage_hint(error)
-    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
-        extra = _EXTRAS[error.name]
-        return f"This needs {error.name}, which is not installed.", f"pip install 'dovetail[{extra}]'"
+    extra = _missing_extra(error)
+    if extra is not None:
+        return f"This needs {extra}, which is not installed.", f"pip install 'dovetail[{_EXTRAS[extra]}]'"
     # The text of an error that nobody foresaw could hold a private value.
     return (
         f"This should not have happened ({type(error).__name__}); it is a fault of Dovetail.",
@@ -95,6 +96,11 @@ def worded(error: Exception) -> tuple[str, str]:
 
 
 _EXTRAS = {"matplotlib": "plot", "psycopg": "postgres", "pandas": "pandas", "pyspark": "spark"}
+
+
+def _missing_extra(error: Exception) -> str | None:
+    """Return the optional package that is not installed, if that is the error."""
+    return error.name if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS else None
 
 
 def _usage_hint(error: Exception) -> str:

@@ -17,7 +17,7 @@ Probability: TypeAlias = Annotated[
 ]
 Epsilon: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="The worst-case privacy loss allowed."),
+    typer.Option(metavar="NUMBER", help="The privacy loss allowed: in the worst case, unless --delta."),
 ]
 Delta: TypeAlias = Annotated[
     str | None,

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .idiom import spoken
@@ -87,6 +88,21 @@ def table(*headers: str, numbers: int = 0) -> Table:
         right = place >= len(headers) - numbers
         made.add_column(header, justify="right" if right else "left", overflow="fold")
     return made
+
+
+def indented(text: str, width: int) -> str:
+    """Break long lines between words, each part as far to the right as the line began.
+
+    >>> print(indented("a heading\\n  some words", 9))
+    a heading
+      some
+      words
+    """
+    parts = []
+    for line in text.split("\n"):
+        margin = line[: len(line) - len(line.lstrip())]
+        parts += wrap(line, width, subsequent_indent=margin, break_long_words=False) or [""]
+    return "\n".join(parts)
 
 
 def printable(text: str) -> str:

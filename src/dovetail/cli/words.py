@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .noises import spelled
+
 _LONGEST = 2000
 
 
@@ -61,7 +63,11 @@ def entry_in_words(what: str) -> str:
         body = json.loads(what.removeprefix("plan ")[:1_000_000])
         if "asked" in body:
             return "; ".join(question_in_words(each["question"]) for each in body["asked"])[:_LONGEST]
-        return "plan of answers with one noise" if what.startswith("plan ") else what[:_LONGEST]
+        if what.startswith("plan "):
+            from dovetail.noise import from_dict
+
+            return f"plan of answers with {spelled(from_dict(body['plan']))}"
+        return what[:_LONGEST]
     except (ValueError, KeyError, TypeError, IndexError):
         # Bodies of other versions, or of other writers, are shown as they are.
         return what[:_LONGEST]

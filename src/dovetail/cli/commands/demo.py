@@ -12,7 +12,7 @@ from dovetail.cli.chart import Line, draw
 from dovetail.cli.failures import worded
 from dovetail.cli.noises import spelled
 from dovetail.cli.options import examples
-from dovetail.cli.screen import say, stdout, table, working
+from dovetail.cli.screen import number, say, stdout, table, working
 from dovetail.cli.senses import Senses, change
 from dovetail.errors import BudgetExceeded
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dovetail.session import Session
 
 WITHIN, PROBABILITY, QUERIES, DELTA, EPSILON = 5, "0.95", 20, "1e-6", 9
+WIDER = 25
 
 
 def add_to(app: typer.Typer) -> None:
@@ -130,6 +131,7 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
     _title(screen, "3. A budget, and a plan that is paid in advance")
     budget = Budget.approximate(EPSILON, DELTA)
     with Session(source, budget=budget, ledger=folder / "adult.ledger") as session:
+        screen.print(_how_strict())
         say(screen, "budget  ", str(budget), "dim")
         say(screen, "before  ", f"remains {session.remaining}", "dim")
         plan = session.plan(chosen, queries=QUERIES)
@@ -154,6 +156,19 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
     _title(screen, "7. What is left behind")
     say(screen, "ledger   ", f"{place}  (dovetail ledger show {place})", "dim")
     say(screen, "picture  ", picture, "dim")
+
+
+def _how_strict() -> str:
+    """Say what the size of epsilon means here, with the price of a wider error beside it."""
+    from dovetail.design import design
+
+    with working("Pricing a wider error ..."):
+        wider = design(within=WIDER, probability=PROBABILITY, queries=QUERIES, delta=DELTA)
+    return (
+        f"An epsilon near {EPSILON} is a weak promise: the price of so small an error, {QUERIES} times. "
+        f"Within ±{WIDER} instead of ±{WITHIN}, the same {QUERIES} answers would cost epsilon "
+        f"{number(wider.total.epsilon_at(DELTA))}.\n"
+    )
 
 
 def _beside_the_truth(answer: Answer, source: Source) -> list[Line]:

@@ -11,7 +11,7 @@ from dovetail.check import integer
 from dovetail.cli import options as o
 from dovetail.cli.answers import check_picture
 from dovetail.cli.noises import spelled
-from dovetail.cli.screen import printable, say, stdout, working
+from dovetail.cli.screen import indented, printable, say, stdout, working
 
 if TYPE_CHECKING:
     from dovetail.design import Design
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EPILOG = o.examples(
     "dovetail design --within 5 --queries 20 --delta 1e-6",
     "dovetail design --within 5 --minimise zeta --max-epsilon 1",
-    "dovetail design --epsilon 1 --delta 1e-6 --queries 10 --minimise quantile:0.95",
+    "dovetail design --epsilon 1 --delta 1e-6 --queries 10 --pieces 3",
 )
 
 
@@ -95,7 +95,9 @@ def design(
         typer.echo(json.dumps(_plain(found), indent=1))
         return
     screen = stdout()
-    screen.print(printable(text), soft_wrap=not screen.is_terminal)
+    screen.print(
+        indented(printable(text), screen.width) if screen.is_terminal else printable(text), soft_wrap=True
+    )
     screen.print()
     say(screen, "use it  ", f"dovetail release DATA ... --noise {spelled(found.noise)}", "dim")
 

@@ -86,7 +86,7 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
         "zeta": _finite(loss.zeta),
         "renyi_2": _finite(loss.renyi(2)),
         "epsilon_all": _finite(together.epsilon),
-        "zeta_all": _finite(together.zeta),
+        "zeta_all_at_most": _finite(queries * loss.zeta),
         "epsilon_at_delta": _finite(together.epsilon_at(delta)),
     }
 
@@ -106,10 +106,11 @@ def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[s
         "renyi_2": "Rényi divergence, order 2",
     }
     if queries > 1:
-        labels |= {"epsilon_all": f"{uses}, worst case: epsilon", "zeta_all": f"{uses}, average: zeta"}
+        labels["epsilon_all"] = f"{uses}, worst case: epsilon"
+        labels["zeta_all_at_most"] = f"{uses}, average: zeta, added up"
     if sensitivity > 1:
         labels["epsilon"] += f" (sensitivity {sensitivity})"
-    return labels | {"epsilon_at_delta": f"{uses}: epsilon, delta = {delta}"}
+    return labels | {"epsilon_at_delta": f"{uses}: epsilon at delta {delta}"}
 
 
 def _cell(value: float | None) -> str:

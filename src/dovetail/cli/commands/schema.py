@@ -9,7 +9,7 @@ import typer
 
 from dovetail.cli.options import examples
 from dovetail.cli.places import bare_source, beside, writable
-from dovetail.cli.screen import printable, stdout, table
+from dovetail.cli.screen import indented, printable, stdout, table
 from dovetail.errors import DataError
 
 if TYPE_CHECKING:
@@ -50,15 +50,15 @@ def draft(
     made.write(target)
     screen = stdout()
     screen.print(_listed(made))
-    screen.print(
-        printable(
-            f"Written to {target}. It was read off the rows, so it is private until you have reviewed it:\n"
-            f"  1. Open {target}. Keep values and bounds that anyone could know without these rows (a code "
-            "book, a map, the law); add those that happen not to occur; delete the rest.\n"
-            f"  2. Confirm each column that you have checked: dovetail schema confirm {target} "
-            f"{made.columns[0].name if made.columns else 'COLUMN'} ..."
-        )
+    first = made.columns[0].name if made.columns else "COLUMN"
+    steps = (
+        f"Written to {target}. It was read off the rows, so it is private until you have reviewed it:\n"
+        f"  1. Open {target}. Keep values and bounds that anyone could know without these rows (a code "
+        "book, a map, the law), add those that happen not to occur, delete the rest.\n"
+        "  2. Confirm each column that you have checked:\n"
+        f"     dovetail schema confirm {target} {first} ..."
     )
+    screen.print(indented(printable(steps), screen.width), soft_wrap=True)
 
 
 def check(
@@ -100,7 +100,7 @@ def confirm(
     schema = _read(file).confirm(*columns)
     schema.write(file)
     waiting = sum(not column.reviewed for column in schema)
-    left = f"{waiting} still wait" if waiting else "every column is reviewed now"
+    left = f"columns that still wait: {waiting}" if waiting else "every column is reviewed now"
     stdout().print(printable(f"Confirmed {', '.join(columns)}; {left}."))
 
 
