@@ -78,7 +78,8 @@ def test_a_zeta_budget_is_kept_and_its_worst_case_limited() -> None:
     assert chosen.utility.variance < 7 < Geometric("0.328").variance()
     assert design(zeta="0.328", pieces=1).noise == Geometric("0.328")
     three = design(zeta="0.9", queries=3, max_epsilon=3)
-    assert 3 * three.loss.zeta <= 0.9
+    assert three.total.zeta <= 0.9
+    assert three.utility.variance < design(zeta="0.9", queries=3, pieces=1).utility.variance
 
 
 def test_the_papers_mixture_is_beaten_with_its_own_break_point() -> None:

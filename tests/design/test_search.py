@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.design.manyuses import log_delta, one_delta
+from dovetail.design.manyuses import log_delta, zeta_of
 from dovetail.design.profile import Profile, complex_steps, slopes
-from dovetail.design.search import Layout, delta_within, smooth
+from dovetail.design.search import Layout, delta_within, joint_zeta, smooth
 from dovetail.design.shapes import SHAPES
 from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
@@ -39,19 +39,22 @@ def test_the_quick_delta_agrees_with_the_exact_one(uses: int, epsilon: float) ->
 
 
 def test_the_quick_delta_of_one_use_agrees_with_the_exact_one() -> None:
-    quick = one_delta(*atoms(PROFILE), 0.12)
+    quick = log_delta(*atoms(PROFILE), 1, 0.12, 0.01)
     assert np.exp(quick.log) == pytest.approx(privacy_loss(NOISE).delta("0.12"), rel=1e-12)
+
+
+@pytest.mark.parametrize("uses", [2, 10, 300])
+def test_the_quick_zeta_agrees_with_the_exact_one(uses: int) -> None:
+    quick = zeta_of(*atoms(PROFILE), uses, 0.01)
+    assert np.exp(quick.log) == pytest.approx(privacy_loss(NOISE).compose(uses).zeta, rel=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [0.8, None])
 def test_the_gradients_are_those_of_differences(epsilon: float | None) -> None:
     layout = Layout(3, with_epsilon=epsilon is None, grid=0.14 / 50.3)
     point = layout.point(PROFILE.rates, PROFILE.starts[1:], 0.8)
-    for term in (
-        delta_within(1e-6, 10, epsilon),
-        smooth(Profile.zeta),
-        smooth(lambda p: p.outside(12.0), 0.1),
-    ):
+    accuracy = smooth(lambda profile: profile.outside(12.0), 0.1)
+    for term in (delta_within(1e-6, 10, epsilon), joint_zeta(1), joint_zeta(10, 0.5), accuracy):
         gradient = term(layout, point)[1]
         for axis in range(len(point)):
             step = np.eye(len(point))[axis] * 1e-6

@@ -28,9 +28,9 @@ def certify(noise: IntegerNoise, task: Task) -> Certified | None:
         return None
     loss = privacy_loss(noise, sensitivity=task.shifts)
     total = loss.compose(task.queries)
-    if not keeps_budget(loss, total, task):
+    if not keeps_budget(total, task):
         return None
-    return Certified(noise, loss, total, _value(noise, loss, total, task))
+    return Certified(noise, loss, total, _value(noise, total, task))
 
 
 def keeps_goals(noise: IntegerNoise, task: Task) -> bool:
@@ -43,13 +43,12 @@ def meets(noise: IntegerNoise, goal: Goal) -> bool:
     return noise.error_bound(1 - goal.probability, goal.cells) <= goal.within
 
 
-def keeps_budget(loss: PrivacyLoss, total: PrivacyLoss, task: Task) -> bool:
+def keeps_budget(total: PrivacyLoss, task: Task) -> bool:
     """Say whether all queries together stay within the budget and below the worst case allowed."""
     if task.max_epsilon is not None and not total.worst <= task.max_epsilon:
         return False
     if task.zeta is not None:
-        # Sums of zeta are what a filter adds up, whichever way queries are chosen.
-        return task.queries * min(_exact(loss.zeta), loss.worst) <= task.zeta
+        return min(_exact(total.zeta), total.worst) <= task.zeta
     if task.epsilon is None:
         return True
     if not task.delta:
@@ -61,7 +60,7 @@ def _exact(value: float) -> Fraction | float:
     return Fraction(value) if value < inf else value
 
 
-def _value(noise: IntegerNoise, loss: PrivacyLoss, total: PrivacyLoss, task: Task) -> float:
+def _value(noise: IntegerNoise, total: PrivacyLoss, task: Task) -> float:
     name, number = task.minimise
     if name == "variance":
         return noise.variance()
@@ -72,7 +71,7 @@ def _value(noise: IntegerNoise, loss: PrivacyLoss, total: PrivacyLoss, task: Tas
     if name == "outside":
         return outside(noise, int(number or 0))
     if name == "zeta":
-        return task.queries * loss.zeta
+        return total.zeta
     return total.epsilon_at(number) if number else total.epsilon
 
 

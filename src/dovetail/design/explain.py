@@ -59,6 +59,6 @@ def _promise(design: Design, task: Task) -> list[str]:
         lines.append(
             f"  In the worst case, with no exception: epsilon {total.epsilon:.4g}, a factor {factor:.3g}."
         )
-    zeta = queries * design.loss.zeta
-    lines.append(f"  On average over the noise: zeta {zeta:.4g} ({design.loss.zeta:.4g} for one answer).")
+    alone = f" ({design.loss.zeta:.4g} for one answer)" if queries > 1 else ""
+    lines.append(f"  On average over the noise: zeta {total.zeta:.4g}{alone}.")
     return lines

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .fit import Shape
 from .goal import Task
 from .profile import Profile
-from .search import Layout, Term, delta_within, epsilon_itself, improve, smooth
+from .search import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
 from .shapes import SHAPES
 
 Floats = NDArray[np.float64]
@@ -36,11 +36,9 @@ class Finder:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.priced_by_delta = bool(task.delta) or (task.minimise[0] == "epsilon" and bool(task.minimise[1]))
-        many = sqrt(max(1.0, task.uses / _NORMAL)) if self.priced_by_delta else 1.0
-        self.stretch = max(task.shifts) * many
-        self.uses = min(task.uses, _NORMAL) if self.priced_by_delta else task.uses
-        self.with_epsilon = not task.has_budget and self.priced_by_delta
+        self.stretch = max(task.shifts) * sqrt(max(1.0, task.uses / _NORMAL))
+        self.uses = min(task.uses, _NORMAL)
+        self.with_epsilon = not task.has_budget and task.minimise[0] == "epsilon"
         self.objective = self._objective()
         self.limits = self._limits()
         self.constraints = [*self.limits, *self._accuracies(), *self._worst_case()]
@@ -63,7 +61,7 @@ class Finder:
         if name in ("outside", "quantile"):
             return smooth(lambda profile: profile.outside(self._shrunk(int(number or 0))))
         if name == "zeta":
-            return smooth(Profile.zeta)
+            return joint_zeta(self.uses)
         return epsilon_itself if self.with_epsilon else smooth(lambda profile: profile.moment(2))
 
     def _shrunk(self, t: int) -> float:
@@ -73,7 +71,7 @@ class Finder:
     def _limits(self) -> list[Term]:
         task = self.task
         if task.zeta is not None:
-            return [smooth(Profile.zeta, float(task.zeta) / task.uses)]
+            return [joint_zeta(self.uses, float(task.zeta))]
         if self.with_epsilon:
             return [delta_within(float(task.minimise[1] or 0), self.uses, None)]
         if task.epsilon is not None and task.delta:

@@ -18,8 +18,8 @@ from dovetail.privacy import privacy_loss
 
 from .certify import Certified, certify
 from .goal import Task
+from .manyuses import log_delta
 from .profile import Profile
-from .search import delta_of
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
 _STEPS = 1000
@@ -125,7 +125,7 @@ def _in_budget(task: Task, unit: Fraction) -> Margin:
         values = np.concatenate([rates, -rates])
         grid = float(unit) if len(rates) > 1 else float(rates[0])
         chances = np.concatenate([masses, masses * np.exp(-rates)])
-        return min(room, log_limit - delta_of(values, chances, task.uses, epsilon, grid).log)
+        return min(room, log_limit - log_delta(values, chances, task.uses, epsilon, grid).log)
 
     return quick
 
@@ -135,7 +135,7 @@ def _exact_margin(noise: PiecewiseGeometric, task: Task) -> float:
     total = loss.compose(task.queries)
     room = inf if task.max_epsilon is None else log(float(task.max_epsilon)) - log(total.epsilon)
     if task.zeta is not None:
-        return min(room, log(task.zeta) - log(task.queries * loss.zeta))
+        return min(room, log(task.zeta) - log(total.zeta))
     if not task.delta:
         return min(room, log(task.epsilon or 1) - log(total.epsilon))
     return min(room, log(task.delta) - log(max(total.delta(task.epsilon or 0), 1e-300)))

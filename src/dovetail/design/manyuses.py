@@ -1,8 +1,8 @@
-"""delta(epsilon) of many uses in floats, with its derivatives: what the search turns on.
+"""Figures of many uses in floats, with their derivatives: what the search turns on.
 
-The loss of one use takes the values ±rate. They are put on a fine grid, tilted towards epsilon and convolved
-by one Fourier transform; the derivatives come from a second one. No bound is kept: the result is checked by
-exact means.
+The loss of one use takes the values ±rate. They are put on a fine grid, tilted towards the region of interest
+and convolved by one Fourier transform; the derivatives come from a second one. No bound is kept: what a
+search finds is checked by exact means.
 """
 
 from __future__ import annotations
@@ -16,66 +16,98 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _LARGEST_TILT = 600.0
+_DEVIATIONS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Delta:
-    """ln delta at an epsilon, and its derivatives by the values and masses of the loss, and by epsilon."""
+class Figure:
+    """The log of a figure and its derivatives by the values and masses of the loss, and by epsilon."""
 
     log: float
     by_values: Floats
     by_masses: Floats
-    by_epsilon: float
+    by_epsilon: float = 0.0
 
 
-def log_delta(values: Floats, masses: Floats, uses: int, epsilon: float, grid: float) -> Delta:
+class TiltedSum:
+    """The sum of `uses` independent losses under weights exp(tilt·sum)."""
+
+    def __init__(self, values: Floats, masses: Floats, uses: int, tilt: float, grid: float) -> None:
+        self.values, self.uses, self.tilt, self.grid = values, uses, tilt, grid
+        growth = np.exp(tilt * values)
+        self.scale = float((masses * growth).sum())
+        self.growth, self.weights = growth / self.scale, masses * growth / self.scale
+        self.first, self.size = self._window()
+        # Connect the dots: a value becomes its two neighbours on the grid, with the same mass under P and Q.
+        above = np.ceil(values / grid)
+        self.gap = above * grid - values
+        self.share = np.expm1(self.gap) / np.expm1(grid)
+        places = above.astype(np.int64)
+        self.ends = np.concatenate([places - 1, places]) % self.size
+        self.lift = np.exp(tilt * np.concatenate([self.gap - grid, self.gap]))
+        parts = np.concatenate([self.weights * self.share, self.weights * (1 - self.share)]) * self.lift
+        self.vector = np.bincount(self.ends, parts, self.size)
+        one = np.fft.rfft(self.vector)
+        self.rest = one ** (uses - 1)
+        self.steps = self.first + np.arange(self.size)
+        self.sums = self.steps * grid
+
+    def _window(self) -> tuple[int, int]:
+        """Return the first step of a window that holds the sum, and its size as a power of two."""
+        mean = float((self.weights * self.values).sum())
+        variance = float((self.weights * (self.values - mean) ** 2).sum())
+        reach = _DEVIATIONS * sqrt(max(variance, 1e-300) * self.uses) + 4 * self.grid
+        # Each use may be moved by a step on its way to the grid.
+        low = max(self.uses * (float(self.values.min()) - self.grid), self.uses * mean - reach)
+        high = min(self.uses * (float(self.values.max()) + self.grid), self.uses * mean + reach)
+        first = int(low // self.grid)
+        return first, 1 << max(ceil(high / self.grid) - first + 1, 8).bit_length()
+
+    def mean_of(self, kernel: Floats, offset: float = 0.0) -> Figure:
+        """Return ln of exp(offset)·E[f(sum)], where `kernel` is f·exp(-tilt·sum) at each of `sums`."""
+        turned = np.empty(self.size)
+        turned[self.steps % self.size] = kernel
+        reply = np.fft.irfft(np.conj(self.rest) * np.fft.rfft(turned), self.size)
+        total = max(float((self.vector * reply).sum()), 1e-300)
+        at = reply[self.ends] * self.lift
+        low, high = at[: len(self.values)], at[len(self.values) :]
+        by_masses = self.uses / total * self.growth * (self.share * low + (1 - self.share) * high)
+        # The share of the lower end moves with the value; the ends stay, and so do the tilts at them.
+        by_values = self.uses / total * self.weights * (high - low) * np.exp(self.gap) / np.expm1(self.grid)
+        return Figure(log(total) + self.uses * log(self.scale) + offset, by_values, by_masses)
+
+
+def log_delta(values: Floats, masses: Floats, uses: int, epsilon: float, grid: float) -> Figure:
     """Return ln delta(epsilon) of `uses` independent losses; `grid` is the spacing of the grid."""
+    if uses == 1:
+        return _one_delta(values, masses, epsilon)
     tilt = _tilt(values, masses, epsilon / uses)
-    weights = masses * np.exp(tilt * values)
-    scale = float(weights.sum())
-    weights = weights / scale
-    mean = float((weights * values).sum())
-    spread = sqrt(max(float((weights * (values - mean) ** 2).sum()), 1e-300) * uses)
-    low = max(uses * float(values.min()), uses * mean - 12 * spread - 4 * grid)
-    high = min(uses * float(values.max()), uses * mean + 12 * spread + 4 * grid)
-    first = int(low // grid) - uses if low == uses * values.min() else int(low // grid)
-    last = ceil(high / grid) + (uses if high == uses * values.max() else 1)
-    size = 1 << max(last - first + 1, 8).bit_length()
+    tilted = TiltedSum(values, masses, uses, tilt, grid)
+    past = np.maximum(tilted.sums - epsilon, 0.0)
+    found = tilted.mean_of(-np.expm1(-past) * np.exp(-tilt * past), -tilt * epsilon)
+    # delta falls by the mass that Q has above epsilon, times exp(epsilon).
+    falls = tilted.mean_of(np.where(past > 0, np.exp(-(1 + tilt) * past), 0.0), -tilt * epsilon)
+    return Figure(found.log, found.by_values, found.by_masses, -exp(min(falls.log - found.log, 700.0)))
 
-    # Connect the dots: each value becomes its two neighbours on the grid, with the same mass under P and Q.
-    above = np.ceil(values / grid)
-    gap = above * grid - values
-    share = np.expm1(gap) / np.expm1(grid)
-    places = above.astype(np.int64)
-    ends = np.concatenate([places - 1, places])
-    lift = np.exp(tilt * (ends * grid - np.concatenate([values, values])))
-    parts = np.concatenate([weights * share, weights * (1 - share)]) * lift
-    vector = np.bincount(ends % size, parts, size)
 
-    steps = first + np.arange(size)
-    sums = steps * grid
-    kernel = np.zeros(size)
-    above_epsilon = sums > epsilon
-    sums = sums[above_epsilon]
-    offset = tilt * epsilon
-    kernel[steps[above_epsilon] % size] = -np.expm1(epsilon - sums) * np.exp(-(tilt * sums - offset))
+def zeta_of(values: Floats, masses: Floats, uses: int, grid: float) -> Figure:
+    """Return ln zeta of `uses` independent losses together.
 
-    one, k = np.fft.rfft(vector), np.fft.rfft(kernel)
-    rest = one ** (uses - 1)
-    reply = np.fft.irfft(np.conj(rest) * k, size)
-    total = max(float((vector * reply).sum()), 1e-300)
-    at = reply[ends % size]
-    low_end, high_end = at[: len(values)] * lift[: len(values)], at[len(values) :] * lift[len(values) :]
-    growth = np.exp(tilt * values) / scale
-    by_masses = uses / total * growth * (share * low_end + (1 - share) * high_end)
-    # share = expm1(gap)/expm1(grid) moves with the value; the ends stay, so the tilts at them do too.
-    by_share = uses / total * weights * (low_end - high_end)
-    by_values = by_share * -np.exp(gap) / np.expm1(grid)
-    log_total = log(total) + uses * log(scale) - offset
-    # delta falls by the Q-mass above epsilon: the kernel with exp(epsilon - sum) instead of 1 - that.
-    falls = np.exp(epsilon - sums) * np.exp(-(tilt * sums - offset))
-    mass = float((np.fft.irfft(one * rest, size)[steps[above_epsilon] % size] * falls).sum())
-    return Delta(log_total, by_values, by_masses, -mass / total)
+    exp(zeta) = E[exp S; S > 0] + P(S >= 0): where S <= 0, exp(-S)·P is Q, which is P mirrored.
+    """
+    upper = TiltedSum(values, masses, uses, 1.0, grid)
+    right = upper.mean_of((upper.steps > 0).astype(np.float64))
+    plain = TiltedSum(values, masses, uses, 0.0, grid)
+    left = plain.mean_of((plain.steps >= 0).astype(np.float64))
+    top = max(right.log, left.log)
+    shares = exp(right.log - top), exp(left.log - top)
+    zeta = top + log(sum(shares))
+    first, second = (share / sum(shares) / max(zeta, 1e-300) for share in shares)
+    return Figure(
+        log(max(zeta, 1e-300)),
+        first * right.by_values + second * left.by_values,
+        first * right.by_masses + second * left.by_masses,
+    )
 
 
 def _tilt(values: Floats, masses: Floats, goal: float) -> float:
@@ -92,10 +124,9 @@ def _tilt(values: Floats, masses: Floats, goal: float) -> float:
     return (low + high) / 2
 
 
-def one_delta(values: Floats, masses: Floats, epsilon: float) -> Delta:
-    """Return ln delta(epsilon) of a single use."""
+def _one_delta(values: Floats, masses: Floats, epsilon: float) -> Figure:
     beyond = values > epsilon
     parts = np.where(beyond, -np.expm1(np.minimum(epsilon - values, 0)), 0.0)
     total = max(float((masses * parts).sum()), exp(-700))
     tail = np.where(beyond, masses * np.exp(np.minimum(epsilon - values, 0)), 0.0)
-    return Delta(log(total), tail / total, parts / total, -float(tail.sum()) / total)
+    return Figure(log(total), tail / total, parts / total, -float(tail.sum()) / total)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .manyuses import Delta, log_delta, one_delta
+from .manyuses import Figure, log_delta, zeta_of
 from .profile import Array, Profile, complex_steps, slopes
 
 Floats = NDArray[np.float64]
@@ -67,13 +67,10 @@ def delta_within(delta: float, uses: int, epsilon: float | None) -> Term:
     """Return the constraint ln delta - ln delta(epsilon); without an epsilon the point holds it."""
 
     def term(layout: Layout, point: Floats) -> tuple[float, Floats]:
-        profile = layout.profile(complex_steps(point))
-        rates, masses = profile.rates, profile.masses()
-        values = np.concatenate([rates, -rates], axis=-1)
-        chances = np.concatenate([masses, masses * np.exp(-rates)], axis=-1)
         limit = float(np.exp(point[-1])) if epsilon is None else epsilon
-        found = delta_of(values[0].real, chances[0].real, uses, limit, layout.grid)
-        gradient = slopes(values) @ found.by_values + slopes(chances) @ found.by_masses
+        found, gradient = _of_losses(
+            layout, point, lambda values, masses: log_delta(values, masses, uses, limit, layout.grid)
+        )
         if epsilon is None:
             gradient[-1] += found.by_epsilon * limit
         return float(np.log(delta)) - found.log, -gradient
@@ -81,11 +78,30 @@ def delta_within(delta: float, uses: int, epsilon: float | None) -> Term:
     return term
 
 
-def delta_of(values: Floats, masses: Floats, uses: int, epsilon: float, grid: float) -> Delta:
-    """Return ln delta(epsilon) of one or many uses."""
+def joint_zeta(uses: int, limit: float | None = None) -> Term:
+    """Return ln zeta of all uses together, or the constraint ln limit - ln zeta."""
     if uses == 1:
-        return one_delta(values, masses, epsilon)
-    return log_delta(values, masses, uses, epsilon, grid)
+        return smooth(Profile.zeta, limit)
+
+    def term(layout: Layout, point: Floats) -> tuple[float, Floats]:
+        found, gradient = _of_losses(
+            layout, point, lambda values, masses: zeta_of(values, masses, uses, layout.grid)
+        )
+        return (found.log, gradient) if limit is None else (float(np.log(limit)) - found.log, -gradient)
+
+    return term
+
+
+def _of_losses(
+    layout: Layout, point: Floats, figure: Callable[[Floats, Floats], Figure]
+) -> tuple[Figure, Floats]:
+    """Return a figure of the losses of a point, and its gradient by the chain rule."""
+    profile = layout.profile(complex_steps(point))
+    rates, masses = profile.rates, profile.masses()
+    values = np.concatenate([rates, -rates], axis=-1)
+    chances = np.concatenate([masses, masses * np.exp(-rates)], axis=-1)
+    found = figure(values[0].real, chances[0].real)
+    return found, slopes(values) @ found.by_values + slopes(chances) @ found.by_masses
 
 
 def improve(
