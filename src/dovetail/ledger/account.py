@@ -176,7 +176,7 @@ class DatasetAccount:
                 "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
             )
         short = f"this uses {wanted} answers of plan {plan}, which has {row.left} of {row.slots} left"
-        gone = f"all {row.slots} answers of plan {plan} were given"
+        gone = f"all {row.slots} answers of plan {plan} were given: 0 left"
         raise BudgetExceeded(
             f"{short if row.left else gone}. Open another plan, or pay for each query.",
             requested=wanted,
