@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.pyplot import close
 
 import loss_oracle as oracle
 from dovetail.errors import InvalidParameter
@@ -19,6 +20,7 @@ from dovetail.noise import (
     Laplace,
     LaplaceMixture,
     PiecewiseGeometric,
+    TruncatedGeometric,
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from loss_oracle import geometric_noises, never_below_and_close, simple_rates
@@ -252,8 +254,15 @@ def test_the_charge_holds_the_figures_rounded_up():
 
 
 def test_a_plot_shows_the_atoms_and_the_curve():
-    figure = privacy_loss(GeometricMixture(0.2, 1, 5)).compose(3).plot()
-    assert len(figure.axes) == 2
+    for loss in (
+        privacy_loss(GeometricMixture(0.2, 1, 5)),
+        privacy_loss(GeometricMixture(0.2, 1, 5)).compose(300),
+        privacy_loss(TruncatedGeometric(1, 4)),
+    ):
+        left, right = loss.plot().axes
+        assert f"worst case = {loss.epsilon:.3g}" in left.get_legend().get_texts()[1].get_text()
+        assert right.get_lines()[0].get_ydata().min() > 0
+        close("all")
 
 
 class TestFromPmfs:

@@ -8,23 +8,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def loss(values: ArrayLike, masses: ArrayLike, epsilons: ArrayLike, deltas: ArrayLike, zeta: float) -> Any:
+def loss(
+    values: ArrayLike, masses: ArrayLike, epsilons: ArrayLike, deltas: ArrayLike, *, zeta: float, worst: float
+) -> Any:
     """Draw the probabilities of the losses beside delta(epsilon); return the Matplotlib figure."""
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     losses, chances = np.asarray(values, float), np.asarray(masses, float)
-    if len(losses) <= 60:
-        left.vlines(losses, 0, chances, color="tab:blue", linewidth=3)
-        left.set_ylim(bottom=0)
-    else:
-        left.plot(losses, chances, color="tab:blue")
+    seen = chances > 1e-4 * chances.max()
+    left.vlines(losses[seen], 0, chances[seen], color="tab:blue", linewidth=3 if seen.sum() < 40 else 0.8)
+    left.set_ylim(bottom=0)
     left.axvline(zeta, color="tab:orange", linestyle="--", label=f"zeta = {zeta:.3g}")
-    left.axvline(losses[-1], color="tab:red", linestyle=":", label=f"worst case = {losses[-1]:.3g}")
+    if worst <= 2 * losses[seen].max():
+        left.axvline(worst, color="tab:red", linestyle=":", label=f"worst case = {worst:.3g}")
+    else:  # too far out to be drawn to scale
+        left.plot([], [], color="tab:red", linestyle=":", label=f"worst case = {worst:.3g} (outside)")
     left.set(xlabel="privacy loss", ylabel="probability", title="How much an answer gives away")
     left.legend()
     shown = np.asarray(deltas, float) > 0
     right.semilogy(np.asarray(epsilons, float)[shown], np.asarray(deltas, float)[shown], color="tab:blue")
-    right.set(xlabel="epsilon", ylabel="delta", title="Chance of giving away more than epsilon")
+    right.set(xlabel="epsilon", ylabel="delta", title="What remains beyond epsilon")
     right.grid(True, which="major", alpha=0.3)
     return figure

@@ -172,7 +172,7 @@ class PrivacyLoss:
         epsilons = np.linspace(0, min(top, self.epsilon_at("1e-18")), 200)
         deltas = [self.delta(float(epsilon)) for epsilon in epsilons]
         finite = values < inf
-        return loss(values[finite], masses[finite], epsilons, deltas, self.zeta)
+        return loss(values[finite], masses[finite], epsilons, deltas, zeta=self.zeta, worst=self.epsilon)
 
     @property
     def _ways(self) -> tuple[OneWay, ...]:

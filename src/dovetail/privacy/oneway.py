@@ -18,7 +18,7 @@ _LARGEST_POWER = 1500.0  # of tilt times the range of one loss
 _ROUGHLY = 0.01
 _ROUNDS = 20
 _NEAR = 3.0  # ln of how much larger errors at the answer may be than at the centre
-_NOTHING = 1e-14
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
