@@ -1,4 +1,4 @@
-"""How measurements are taken and shown: medians of rounds that alternate between all candidates."""
+"""How measurements are taken and shown: medians of rounds in which all candidates take turns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -31,17 +31,32 @@ class Row:
         return "ok" if self.ratio >= self.target else "MISSED"
 
 
-def medians(candidates: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Return the median seconds of each candidate; they take turns, so that all see the same machine."""
-    times: dict[str, list[float]] = {name: [] for name in candidates}
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds of each candidate, round by round."""
+
+    seconds: Mapping[str, Sequence[float]]
+
+    def __getitem__(self, name: str) -> float:
+        return statistics.median(self.seconds[name])
+
+    def ratio(self, theirs: str, ours: str) -> float:
+        """Return the median over rounds of their time by ours; a round's two times saw the same machine."""
+        pairs = zip(self.seconds[theirs], self.seconds[ours], strict=True)
+        return statistics.median(their / our for their, our in pairs)
+
+
+def timed(candidates: Mapping[str, Callable[[], object]], rounds: int = 9) -> Times:
+    """Time candidates that take turns, after one round that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for work in candidates.values():
         work()
     for _ in range(rounds):
         for name, work in candidates.items():
             begin = time.perf_counter()
             work()
-            times[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(values) for name, values in times.items()}
+            seconds[name].append(time.perf_counter() - begin)
+    return Times(seconds)
 
 
 def rate(seconds: float, count: int) -> str:

@@ -18,7 +18,7 @@ from dovetail.sampling.bits import Stream
 from dovetail.sampling.build import build
 from dovetail.sampling.draws import sampler_for
 
-from .report import Row, medians, rate, show
+from .report import Row, rate, show, timed
 
 TITLE = "Exact sampling"
 MANY = 10_000_000
@@ -46,13 +46,13 @@ def _against_numpy() -> Iterator[Row]:
 
 
 def _pair(case: str, noise: IntegerNoise, scale: int, rng: np.random.Generator, target: float | None) -> Row:
-    times = medians(
+    times = timed(
         {
             "ours": lambda: noise.sample(MANY),
             "numpy": lambda: np.rint(rng.laplace(0, scale, MANY)).astype(np.int64),
         }
     )
-    ratio = times["numpy"] / times["ours"]
+    ratio = times.ratio("numpy", "ours")
     return Row(case, rate(times["ours"], MANY), rate(times["numpy"], MANY), ratio, target)
 
 
@@ -66,7 +66,7 @@ def _against_peers() -> Iterator[Row]:
     mechanism = TheirGeometric(epsilon=1 / 3, sensitivity=1)
     noise = Geometric("1/3")
     some, few = [0] * 100_000, range(20_000)
-    times = medians(
+    times = timed(
         {
             "ours": lambda: noise.sample(MANY),
             "opendp": lambda: opendp(some),
@@ -75,7 +75,7 @@ def _against_peers() -> Iterator[Row]:
         rounds=5,
     )
     for name, count in (("opendp", len(some)), ("diffprivlib", len(few))):
-        ratio = (times[name] / count) / (times["ours"] / MANY)
+        ratio = times.ratio(name, "ours") / count * MANY
         yield Row(f"scale 3, {name}", rate(times["ours"], MANY), rate(times[name], count), ratio, 1000.0)
 
 
@@ -87,7 +87,7 @@ def _one_draw() -> Iterator[Row]:
     noise, wide = Geometric("1/3"), Geometric("1e-6")
     rng = np.random.default_rng()
     calls = range(2_000)
-    times = medians(
+    times = timed(
         {
             "ours": lambda: [noise.sample() for _ in calls],
             "wide": lambda: [wide.sample() for _ in calls],
@@ -96,10 +96,10 @@ def _one_draw() -> Iterator[Row]:
         }
     )
     ours, numpy, theirs = (f"{times[name] / len(calls) * 1e6:.2f} us" for name in ("ours", "numpy", "opendp"))
-    yield Row("one draw, NumPy laplace+rint", ours, numpy, times["numpy"] / times["ours"], 1 / 3)
-    yield Row("one draw, OpenDP", ours, theirs, times["opendp"] / times["ours"], 10.0)
+    yield Row("one draw, NumPy laplace+rint", ours, numpy, times.ratio("numpy", "ours"), 1 / 3)
+    yield Row("one draw, OpenDP", ours, theirs, times.ratio("opendp", "ours"), 10.0)
     shown = f"{times['wide'] / len(calls) * 1e6:.2f} us"
-    yield Row("one draw at scale 1e6, NumPy laplace+rint", shown, numpy, times["numpy"] / times["wide"])
+    yield Row("one draw at scale 1e6, NumPy laplace+rint", shown, numpy, times.ratio("numpy", "wide"))
 
 
 def _floor() -> Iterator[Row]:
@@ -113,8 +113,8 @@ def _floor() -> Iterator[Row]:
             stream.fill(words)
             out[begin : begin + words.size] = words[: MANY - begin]
 
-    times = medians({"ours": lambda: noise.sample(MANY), "floor": least})
-    ratio = times["floor"] / times["ours"]
+    times = timed({"ours": lambda: noise.sample(MANY), "floor": least})
+    ratio = times.ratio("floor", "ours")
     yield Row("scale 3, AES and writing alone", rate(times["ours"], MANY), rate(times["floor"], MANY), ratio)
 
 
