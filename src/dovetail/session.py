@@ -138,7 +138,8 @@ class Session:
     @property
     def remaining(self) -> Remaining:
         """What the budget can still pay, outside of plans."""
-        return self._account.budget.remaining(self._account.spent())
+        budget, spent = self._account.position()
+        return budget.remaining(spent)
 
     @property
     def budget(self) -> Budget:

@@ -33,6 +33,9 @@ class Memory:
     total: Charge = field(default_factory=Charge.zero)
     settles: bool = True
 
+    def position(self) -> tuple[Budget, Charge]:
+        return self.budget, self.total
+
     def spent(self) -> Charge:
         return self.total
 

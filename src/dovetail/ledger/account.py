@@ -65,7 +65,7 @@ class DatasetAccount:
     @property
     def budget(self) -> Budget:
         """Return the budget as it stands now; its curator may change it."""
-        return self._standing()[0]
+        return self.position()[0]
 
     @property
     def secret(self) -> bytes:
@@ -75,14 +75,15 @@ class DatasetAccount:
 
     def spent(self) -> Charge:
         """Return everything charged so far, unanswered reservations included."""
-        return self._standing()[1]
+        return self.position()[1]
 
     def remaining(self) -> Remaining:
         """Return what can still be paid."""
-        budget, spent = self._standing()
+        budget, spent = self.position()
         return budget.remaining(spent)
 
-    def _standing(self) -> tuple[Budget, Charge]:
+    def position(self) -> tuple[Budget, Charge]:
+        """Return the budget and everything charged so far, as they stood at one moment."""
         with self._store.reading() as connection:
             return standing(row_of(connection, self._dataset))
 

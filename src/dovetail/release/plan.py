@@ -93,7 +93,7 @@ def open_plan(
 ) -> Plan:
     """Charge a plan to the account and return it."""
     loss = privacy_loss(noise).compose(slots * parts_per_slot(neighbours))
-    charge = plan_charge(loss, account.budget, account.spent())
+    charge = plan_charge(loss, *account.position())
     body = json.dumps({"plan": noise.to_dict(), "neighbours": neighbours, "session": session}, sort_keys=True)
     state = account.open_plan(body, charge, slots, analyst)
     return Plan(state.id, noise, slots, charge, neighbours, session)

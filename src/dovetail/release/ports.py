@@ -62,6 +62,9 @@ class Account(Protocol):
     @property
     def budget(self) -> Budget: ...
 
+    def position(self) -> tuple[Budget, Charge]:
+        """Return the budget and everything charged so far, as they stood at one moment."""
+
     def spent(self) -> Charge:
         """Return everything charged so far, unanswered reservations included."""
 

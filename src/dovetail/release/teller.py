@@ -135,7 +135,7 @@ class Teller:
     def _show(
         self, cells: Sequence[Cells], priced: Priced, answered_at: datetime, pay: Pay, stored: bool
     ) -> list[Answer]:
-        budget, spent = self.account.budget, self.account.spent()
+        budget, spent = self.account.position()
         return [
             Answer(
                 self.dataset,
