@@ -32,7 +32,7 @@ class ErrorLaw:
         return float(self.shares[: bound + 1].sum())
 
     def beyond(self, bound: int) -> float:
-        """Return E(error; error > bound) / true count. Paper: the second metric, its Eq. 33."""
+        """Return E(error; error > bound) / true count. Paper: the second metric of section IV-B."""
         sizes = np.arange(bound + 1, len(self.shares))
         return float(sizes @ self.shares[bound + 1 :]) / self.count
 

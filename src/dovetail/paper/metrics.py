@@ -9,7 +9,7 @@ import numpy as np
 from . import drawing
 from .agreement import cdf_chance, mean_chance, share_chance
 from .claims import Measured
-from .clamped import smallest_bound
+from .clamped import SUPPORT, smallest_bound
 from .item import Drawing, Item, Outcome, Run, table
 from .mechanisms import FIVE, SETTINGS, SIX, Mechanism, Setting
 from .simulation import ALL_COUNTS, COUNTS, Simulated, simulated
@@ -63,7 +63,7 @@ def _figure7(run: Run) -> Outcome:
         panel.legend(loc="upper right")
         panel.set_ylim(0.8, 1.02)
     panels[0].set_ylabel(f"P(|error| ≤ {bound})")
-    measured: dict[str, Measured] = {}
+    measured = {"simulation-zeros": _zeros(data, FIVE.geometric_mixture())}
     for kind, mixture, standard, relaxed in zip(("geometric", "laplace"), *_triples(FIVE), strict=True):
         for size, counts in (("small", _SMALL), ("large", _LARGE)):
             shares = [_within(data, each, counts, bound) for each in (mixture, standard, relaxed)]
@@ -76,6 +76,13 @@ def _figure7(run: Run) -> Outcome:
     )
     shown = table("fig7", "mechanism count bound exact sampled", rows)
     return Outcome((shown,), (Drawing("fig7", caption, figure),), measured, ("fig7",))
+
+
+def _zeros(data: Simulated, mechanism: Mechanism) -> Measured:
+    """Return how often a true count of 1 is released as 0."""
+    exact, negative = float(mechanism.noise.cdf(-1)), SUPPORT < 0
+    drawn = float(data.shares[mechanism.name, 1][negative].sum())
+    return Measured(exact, drawn, share_chance(drawn, [exact], data.samples))
 
 
 def _triples(setting: Setting) -> tuple[tuple[Mechanism, ...], ...]:
@@ -186,6 +193,8 @@ def _figure9_claims(data: Simulated) -> dict[str, Measured]:
         found[f"fig9-{setting.name}-relaxed"] = better.over(worse)
         found[f"fig9-{setting.name}-at-ten"] = _beyond(data, mixture, setting.break_point, 10)
         found[f"fig9-{setting.name}-above-ten"] = error
+    geometric, laplace = (_beyond(data, each, 5, 50) for each in FIVE.standards(FIVE.relaxed, "relaxed"))
+    found["fig9-c5-relaxed-alike"] = laplace.over(geometric)
     five, six = FIVE.geometric_mixture(), SIX.geometric_mixture()
     found["fig9-increase"] = _beyond(data, six, 6, 50).over(_beyond(data, five, 5, 50))
     return found

@@ -77,6 +77,7 @@ def _record_claims(exact: Floats, changed: Floats, each: int) -> dict[str, Measu
     centred = (exact - exact.mean()) / exact.std()
     return {
         "fig10-unchanged": Measured(1 - mean, 1 - sampled, chance),
+        "fig12-similar": Measured(1 - mean, 1 - sampled, chance),
         "fig10-mean-change": Measured(mean, sampled, chance),
         "fig10-largest-change": Measured(float(exact.max())),
         "fig10-not-revealed": Measured(1 - float(exact.max())),

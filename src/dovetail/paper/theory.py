@@ -11,7 +11,7 @@ import dovetail as dv
 from .claims import Measured
 from .item import Item, Outcome, Run
 from .losses import clamped_zeta
-from .mechanisms import FIVE
+from .mechanisms import FIVE, SETTINGS
 
 _CUT = 10
 
@@ -29,6 +29,7 @@ def _make(run: Run) -> Outcome:
         "theorem3-remark": Measured(float(shares[np.abs(values) < 0.5].sum())),
         "theorem3-remark-noise": Measured(float(mixture.within(5))),
         "theorem2-gain": Measured(_usefulness_gain(real)),
+        "theorem4-tail": Measured(_tail_over_printed(mixture)),
         "zeta-equals-epsilon-geometric": Measured(dv.privacy_loss(dv.Geometric("0.328")).zeta),
         "zeta-equals-epsilon-laplace": Measured(dv.privacy_loss(dv.Laplace("0.328")).zeta),
         "zeta-composition": Measured(twice.zeta / (2 * loss.zeta)),
@@ -36,6 +37,7 @@ def _make(run: Run) -> Outcome:
         "zeta-clamped": Measured(max(clamped_zeta(mixture, n) for n in range(1, 12)) - loss.zeta),
         **_truncated(),
         "histogram-sensitivity": Measured(float(_replaced_cells())),
+        **_budgets(),
     }
     return Outcome(measured=measured)
 
@@ -43,6 +45,27 @@ def _make(run: Run) -> Outcome:
 def _usefulness_gain(real: dv.PiecewiseLaplace) -> float:
     """Return how much smaller the mixture's error bound is than that of Laplace noise at epsilon."""
     return dv.Laplace(FIVE.inner).error_bound("0.05") / real.error_bound("0.05")
+
+
+def _tail_over_printed(mixture: dv.noise.IntegerNoise, t: int = 10) -> float:
+    """Return P(|Y| >= t) over the paper's a1·exp(-outer·t)."""
+    ratio = exp(-float(FIVE.outer))
+    # The probability at t is a1·(1 - q)/(1 + q)·q^t with q = exp(-outer).
+    printed = float(mixture.pmf(t)) * (1 + ratio) / (1 - ratio)
+    return 2 * float(mixture.sf(t - 1)) / printed
+
+
+def _budgets() -> dict[str, Measured]:
+    """Return the budgets at which the simulation runs the standard mechanisms."""
+    found = {}
+    for setting in SETTINGS:
+        geometric, laplace = (dv.privacy_loss(mixture.noise).zeta for mixture in setting.mixtures())
+        found[f"budget-{setting.name}"] = Measured(geometric)
+        equal = dv.privacy.equivalent_epsilon("rounded_laplace", laplace)
+        found[f"budget-laplace-{setting.name}"] = Measured(equal)
+    published = dv.privacy.published_zeta(FIVE.laplace_mixture().noise)
+    found["budget-laplace-fig12"] = Measured(dv.privacy.equivalent_epsilon("rounded_laplace", published))
+    return found
 
 
 def _truncated() -> dict[str, Measured]:
