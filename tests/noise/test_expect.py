@@ -35,7 +35,12 @@ def test_smooth_costs_agree_with_the_moments_at_any_scale(noise: PiecewiseLaplac
 @settings(max_examples=20, deadline=None)
 @given(narrow_laplaces, st.floats(0.01, 20))
 def test_the_expectation_of_a_jump_is_a_probability(noise: PiecewiseLaplace, t: float) -> None:
-    assert noise.expect(lambda x: np.abs(x) > t) == pytest.approx(2 * noise.sf(t), abs=1e-6)
+    assert noise.expect(lambda x: np.abs(x) > t) == pytest.approx(2 * noise.sf(t), abs=1e-12)
+
+
+def test_many_jumps_are_all_seen() -> None:
+    noise = LaplaceMixture("0.2", 1, 5)
+    assert noise.expect(lambda x: np.abs(np.rint(x))) == pytest.approx(noise.rounded().mean_abs(), rel=1e-12)
 
 
 def test_a_cost_far_below_the_scale_of_the_noise_is_seen() -> None:

@@ -8,6 +8,7 @@ Where no constant is large and little cancels, the same tail is  exp(lift - rate
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -27,6 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _BLOCK = 1 << 12
 # The quick forms lose about this factor of the last place at most: 2e-13.
 _TAME = 1024.0
+_FEW = 4
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -39,8 +41,8 @@ def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x
         for start in range(0, flat.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             part = flat[block].astype(np.float64)
-            unknown = np.isnan(part)
-            if unknown.any():
+            unknown = np.isnan(part) if values.dtype.kind == "f" else None
+            if unknown is not None and unknown.any():
                 part[unknown] = 0.0
                 out[block] = function(part)
                 out[block][unknown] = np.nan
@@ -90,11 +92,10 @@ def lookup(function: Callable[[Floats], Floats], k: ArrayLike, name: str = "x") 
 
 
 def one_minus(tail: Floats, where: NDArray[np.bool_]) -> Floats:
-    """Return 1 - tail where told, and the tail itself elsewhere, without a branch."""
+    """Return 1 - tail where told, and the tail itself elsewhere, as |1 - tail| or |0 - tail|: no branch."""
     result = where.astype(np.float64)
-    np.multiply(tail, 1 - 2 * result, out=tail)
-    result += tail
-    return result
+    result -= tail
+    return np.abs(result, out=result)
 
 
 def _split(value: Fraction) -> tuple[float, float]:
@@ -122,6 +123,7 @@ class DecayTable:
         self.tails = np.array([self._tail_at(decay, stretch.start) for stretch in stretches])
         self.whole = decay.whole
         self.finite = stretches[-1].length is not None
+        self.envelope = self._envelope(decay)
         self._prepare_quick_forms()
 
     def _prepare_quick_forms(self) -> None:
@@ -180,10 +182,26 @@ class DecayTable:
     def _tail_at(decay: Decay, start: Fraction) -> float:
         return nearest(lambda: decay.tail(start))
 
+    @staticmethod
+    def _envelope(decay: Decay) -> np.ufunc | None:
+        """Return what makes the whole of few joined pieces from their lines, so that no search is needed."""
+        rates = [stretch.rate for stretch in decay.stretches]
+        joined = all(
+            stretch.length is None or stretch.level + stretch.rate * stretch.length == after.level
+            for stretch, after in itertools.pairwise(decay.stretches)
+        )
+        if len(rates) > _FEW or not joined or any(stretch.slabs for stretch in decay.stretches):
+            return None
+        if rates == sorted(rates):
+            return np.minimum
+        return np.maximum if rates == sorted(rates, reverse=True) else None
+
     def find(self, x: Floats) -> NDArray[np.intp] | int:
         """Return the number of the stretch of each x >= 0 (0 for all, where there is one)."""
         if len(self.rate) == 1:
             return 0
+        if len(self.rate) == 2:
+            return self._at_least(x, 1).astype(np.intp)
         number = np.zeros(x.shape, np.uint8)
         for i in range(1, len(self.rate)):
             number += self._at_least(x, i).view(np.uint8)
@@ -195,10 +213,15 @@ class DecayTable:
 
     def log_density(self, x: Floats) -> Floats:
         """Return the log of the probability or density at x >= 0."""
+        if self.tame and self.envelope is not None:
+            result: Floats = self._line(self.lift, x, 0)
+            for i in range(1, len(self.rate)):
+                self.envelope(result, self._line(self.lift, x, i), out=result)
+            return result
         number = self.find(x)
         if self.tame:
             return self._line(self.lift, x, number)
-        result: Floats = self.log_weight[number] - self.rate[number] * self._after_start(x, number)
+        result = self.log_weight[number] - self.rate[number] * self._after_start(x, number)
         if self.finite:
             result[x >= self.end[-1]] = -np.inf
         return result

@@ -83,7 +83,7 @@ class RealNoise(Noise):
     def expect(self, cost: Callable[[Any], Any]) -> float:
         """Return E cost(Y) for any cost that takes an array of floats.
 
-        A smooth cost is integrated to about 1e-13, one with jumps to about 1e-6.
+        It is good to about 1e-12, unless the cost has spikes far narrower than the noise.
 
         >>> from dovetail.noise import Laplace
         >>> round(Laplace(2).expect(abs), 12)
