@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, select
 
-from dovetail.errors import DovetailError, LedgerCorrupt
+from dovetail.errors import LedgerCorrupt
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import ORDERS, Charge
 
@@ -19,8 +21,9 @@ from .answers import digest
 from .chain import Head, canonical, linked, origin
 from .schema import datasets, events, ledger, names, plans, requests, sources
 
-_PAGE = 5000
-_CURVE = tuple(str(order) for order in ORDERS)
+# Small pages stay in the processor's cache, and out of the garbage collector's way.
+_PAGE = 200
+_CURVE = itemgetter(*map(str, ORDERS))
 
 
 def verify(connection: Connection) -> Head:
@@ -34,11 +37,12 @@ def verify(connection: Connection) -> Head:
         raise LedgerCorrupt("the ledger has lost its head. Restore a backup.")
     replay = Replay()
     head = origin(about.identity)
-    for sequence, at, kind, dataset, content, stored in _events(connection):
-        head = Head(head.sequence + 1, linked(head.hash, sequence, at, kind, dataset, content))
-        if sequence != head.sequence or stored != head.hash:
-            raise LedgerCorrupt(f"the chain breaks at event {head.sequence}. Restore a backup.")
-        replay.follow(sequence, kind, dataset, content)
+    for page in _pages(connection):
+        head = _followed(head, page)
+        # One parse for a whole page takes a third of the time that one for each event does.
+        contents = json.loads(f"[{','.join(row.content for row in page)}]")
+        for row, content in zip(page, contents, strict=True):
+            replay.follow(row.sequence, row.kind, row.dataset, content)
     if head != Head(about.sequence, about.hash):
         raise LedgerCorrupt(
             f"the ledger's head does not fit its last event, {head.sequence}. Restore a backup."
@@ -47,14 +51,24 @@ def verify(connection: Connection) -> Head:
     return head
 
 
-def _events(connection: Connection) -> Iterator[Any]:
+def _followed(head: Head, page: Sequence[Any]) -> Head:
+    """Return the head after a page of events, each of which must be the next link."""
+    number, link = head.sequence, head.hash
+    for sequence, at, kind, dataset, content, stored in page:
+        number, link = number + 1, linked(link, sequence, at, kind, dataset, content)
+        if sequence != number or stored != link:
+            raise LedgerCorrupt(f"the chain breaks at event {number}. Restore a backup.")
+    return Head(number, link)
+
+
+def _pages(connection: Connection) -> Iterator[Sequence[Any]]:
     """Read the events in order, a page at a time, so that a long record needs little memory."""
     query = (
         select(events).where(events.c.sequence > bindparam("after")).order_by(events.c.sequence).limit(_PAGE)
     )
     last = 0
     while page := connection.execute(query, {"after": last}).all():
-        yield from page
+        yield page
         last = page[-1].sequence
 
 
@@ -64,20 +78,18 @@ class _Standing:
     latest: int
     seal: str
     secret_sha256: str
-    spent: list[int | None] = field(default_factory=lambda: [0] * (3 + len(ORDERS)))
+    charges: Counter[tuple[Any, ...]] = field(default_factory=Counter)
 
     def add(self, charge: dict[str, Any]) -> None:
+        """Count a charge. Most are like another one, so each kind is added up only once, at the end."""
         curve = charge["renyi"]
-        amounts = [charge["epsilon"], charge["zeta"], charge["delta"], *[curve[order] for order in _CURVE]]
-        # Plain integers, because half of a long record's time goes into these sums.
-        self.spent = [
-            None if mine is None or more is None else mine + more
-            for mine, more in zip(self.spent, amounts, strict=True)
-        ]
+        self.charges[charge["epsilon"], charge["zeta"], charge["delta"], *_CURVE(curve)] += 1
 
     def total(self) -> Charge:
-        epsilon, zeta, delta, *curve = self.spent
-        return Charge(epsilon, zeta, tuple(curve), delta)  # type: ignore[arg-type]  # delta is never None
+        total = Charge.zero()
+        for (epsilon, zeta, delta, *curve), uses in self.charges.items():
+            total += Charge(epsilon, zeta, tuple(curve), delta).times(uses)
+        return total
 
 
 class Replay:
@@ -89,12 +101,22 @@ class Replay:
         self._sources: set[tuple[str, int]] = set()
         self._plans: dict[int, list[int]] = {}
         self._requests: dict[int, tuple[Any, ...]] = {}
+        self._readers = {
+            "dataset": self._dataset,
+            "name": self._name,
+            "source": self._source,
+            "budget": self._budget,
+            "plan": self._plan,
+            "reservation": self._reservation,
+            "answer": self._answer,
+            "failure": self._failure,
+        }
 
-    def follow(self, sequence: int, kind: str, dataset: int, content: str) -> None:
+    def follow(self, sequence: int, kind: str, dataset: int, content: dict[str, Any]) -> None:
         """Apply one event."""
         try:
-            getattr(self, f"_{kind}")(sequence, dataset, json.loads(content))
-        except (LookupError, TypeError, ValueError, AttributeError, DovetailError) as error:
+            self._readers[kind](sequence, dataset, content)
+        except (LookupError, TypeError, ValueError) as error:
             raise LedgerCorrupt(f"event {sequence} ({kind}) does not follow from those before it.") from error
 
     def _dataset(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
