@@ -82,13 +82,10 @@ def sources(folder: Path) -> Iterator[tuple[str, Source]]:
         yield name, Source.of(table, name="people")
 
 
-def ask(source: Source, query: Count, schema: Schema | None = None) -> list[int]:
+def ask(source: Source, query: Count) -> list[int]:
     engine = connect(source)
     try:
-        return [
-            cell[0]
-            for cell in true_cells(engine, query.checked((schema or Schema()).table(engine.columns())))
-        ]
+        return [cell[0] for cell in true_cells(engine, query.checked(Schema().table(engine.columns())))]
     finally:
         engine.close()
 
@@ -98,8 +95,11 @@ def test_every_source_gives_the_same_true_aggregates(tmp_path: Path) -> None:
     # CSV declares no types: without this, "height IS NULL" would ask about texts.
     schema = Schema([Column("height", "number"), Column("age", "integer")])
     for name, source in sources(tmp_path):
+        engine = connect(source)
+        table = schema.table(engine.columns())
         for query, expected in EXPECTED:
-            assert ask(source, query, schema) == expected, (name, query)
+            assert [cell[0] for cell in true_cells(engine, query.checked(table))] == expected, (name, query)
+        engine.close()
         seen += 1
     assert seen == 14
 
