@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
+import dovetail as dv
 
 EDUCATION = ("release", "adult", "--by", "education", "--within", "5")
 
@@ -98,6 +101,50 @@ def test_a_planned_budget_is_shared_among_its_answers(run) -> None:
     assert "2 answers" in run(*asked, "age > 60", code=3).stderr
 
 
+def test_an_accuracy_for_many_answers_is_designed_and_paid_together(run) -> None:
+    asked = (
+        "release",
+        "adult",
+        "--within",
+        "20",
+        "--queries",
+        "10",
+        "--json",
+        "--budget",
+        "epsilon=3,delta=1e-6",
+    )
+    first = json.loads(run(*asked, "--by", "sex").stdout)
+    second = json.loads(run(*asked, "--by", "race").stdout)
+    assert first["plan"] == second["plan"]
+    assert len(first["noise"]["rates"]) > 1
+    noise = dv.noise.from_dict(first["noise"])
+    assert noise.within(20) >= 0.95
+    assert first["remaining"] == second["remaining"]
+    assert (
+        3 - float(Fraction(first["remaining"]["epsilon"]))
+        < dv.privacy_loss(dv.Geometric("0.14")).compose(10).epsilon
+    )
+
+
+def test_a_noise_for_many_answers_is_one_plan(run) -> None:
+    asked = (
+        "release",
+        "adult",
+        "--noise",
+        "mixture:0.2,1,5",
+        "--queries",
+        "2",
+        "--budget",
+        "epsilon=9",
+        "--where",
+    )
+    run(*asked, "age > 40")
+    run(*asked, "age > 50")
+    run(*asked, "age > 60", code=3)
+    events = json.loads(run("ledger", "export", "adult", "--json").stdout)["events"]
+    assert [event["kind"] for event in events].count("plan") == 1
+
+
 def test_data_without_a_budget_name_the_option_and_leave_no_ledger(run, tmp_path: Path) -> None:
     assert "--budget epsilon=1" in run(*EDUCATION, code=2).stderr
     assert not list(tmp_path.rglob("*.ledger"))
@@ -140,6 +187,8 @@ def test_keys_can_be_named_in_the_question(run, people: Path) -> None:
         ("--delta", "1e-6"),
         ("--noise", "laplace:1"),
         ("--queries", "0"),
+        ("--queries", "5", "--epsilon", "1"),
+        ("--queries", "5", "--within", "5", "--mean", "age"),
         ("--queries", "1.5"),
         ("--epsilon", "1", "--json", "--csv"),
         ("--epsilon", "1", "--neighbours", "none"),

@@ -59,7 +59,8 @@ Shares: TypeAlias = Annotated[
     typer.Option(
         "--queries",
         metavar="NUMBER",
-        help="Plan the whole budget for so many answers; this is one of them.",
+        help="Plan so many answers, of which this is one: alone, of the whole budget; with --within or "
+        "--noise, of that noise. They are paid together, once.",
     ),
 ]
 Noise: TypeAlias = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import integer
@@ -13,54 +14,105 @@ from .places import ledger_of
 
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger
+    from dovetail.noise import Noise
+    from dovetail.privacy import Budget
     from dovetail.release import Source
     from dovetail.session import Session
 
 
-def read_pay(
+_WAYS = """Nothing says how this answer is paid for. Choose one:
+  --within 5                 the error you can live with, 95 times of 100
+  --epsilon 0.1              the worst-case privacy loss it may cost
+  --noise mixture:0.2,1,5    a noise of your own
+  --queries 20               an equal share of the whole budget, planned for 20 answers
+  --within 5 --queries 20    20 answers of that error, designed and paid together"""
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """How an answer is paid: the keywords of a query and, if answers are planned, how many."""
+
+    pay: dict[str, Any]
+    slots: int | None = None
+
+    @property
+    def level(self) -> str:
+        """The level of the intervals to show: the probability that was asked for."""
+        return str(self.pay.get("probability", "0.95"))
+
+    @property
+    def shares(self) -> int | None:
+        """Among how many answers the whole budget is shared, where nothing else was said."""
+        return None if self.pay else self.slots
+
+    def on(self, session: Session, neighbours: str) -> dict[str, Any]:
+        """Return the keywords that pay on this session; opens the plan of a noise unless it is open already.
+
+        A plan whose answers are all given is not paid for a second time: the ledger refuses.
+        """
+        if not self.pay or self.slots is None:
+            return self.pay
+        noise = self.pay["noise"] if "noise" in self.pay else self._designed(session.budget, neighbours)
+        for plan in session.plans:
+            if (plan.noise, plan.slots, plan.neighbours) == (noise, self.slots, neighbours):
+                return {"plan": plan}
+        return {"plan": session.plan(noise, queries=self.slots)}
+
+    def _designed(self, budget: Budget, neighbours: str) -> Noise:
+        """Return the noise that reaches the accuracy at the least cost in the currency of the budget."""
+        from dovetail.design import design
+
+        goal = {
+            **self.pay,
+            "queries": self.slots,
+            "sensitivity": 1 if neighbours == "add-remove" else (1, -1),
+        }
+        if budget.currency == "approximate":
+            return design(delta=budget.delta_limit, **goal).noise
+        if budget.currency == "zeta":
+            return design(minimise="zeta", max_epsilon=budget.epsilon_limit, **goal).noise
+        return design(**goal).noise
+
+
+def read_payment(
     *,
     within: str | None,
     probability: str | None,
     spend: tuple[str | None, str | None, str | None, str | None],
     noise: str | None,
     queries: str | None,
-) -> dict[str, Any]:
-    """Return how the answer is paid, as `Session` takes it; exactly one way."""
+) -> Payment:
+    """Return how the answer is paid, from the options; one way, for one answer or for many."""
     budget = chosen(*spend)
-    ways = {"--within": within, "--epsilon or --zeta": budget, "--noise": noise, "--queries": queries}
+    slots = None if queries is None else integer("queries", queries, low=1, fix="For example --queries 20.")
+    ways = {"--within": within, "--epsilon or --zeta": budget, "--noise": noise}
     given = [way for way, value in ways.items() if value is not None]
-    if not given:
-        raise MissingPrice(
-            "Nothing says how this answer is paid for. Choose one:\n"
-            "  --within 5                      the error you can live with, 95 times of 100\n"
-            "  --epsilon 0.1                   the worst-case privacy loss it may cost\n"
-            "  --noise mixture:0.2,1,5         a noise of your own\n"
-            "  --queries 20                    an equal share of the whole budget, planned for 20 answers"
-        )
-    if len(given) > 1:
-        raise InvalidParameter("payment", " and ".join(given), "one way to pay", "Leave out the others.")
+    if not given and slots is None:
+        raise MissingPrice(_WAYS)
+    if len(given) > 1 or (budget is not None and slots is not None):
+        listed = given if slots is None else [*given, "--queries"]
+        raise InvalidParameter("payment", " and ".join(listed), "one way to pay", "Leave out the others.")
     if within is not None:
-        return {"within": within, "probability": probability or "0.95"}
+        return Payment({"within": within, "probability": probability or "0.95"}, slots)
     if probability is not None:
         raise InvalidParameter("probability", probability, "given together with --within")
     if budget is not None:
-        return {"spend": budget}
-    return {} if noise is None else {"noise": read_noise(noise)}
+        return Payment({"spend": budget})
+    return Payment({} if noise is None else {"noise": read_noise(noise)}, slots)
 
 
 def open_session(
-    source: Source, *, budget: str | None, ledger: Ledger | str | None, queries: str | None, **options: Any
+    source: Source, *, budget: str | None, ledger: Ledger | str | None, **options: Any
 ) -> Session:
     """Return a session on the source; without a budget, its ledger must know the data already."""
     from dovetail.session import Session
 
     limit = read_budget(budget) if budget is not None else None
-    shares = None if queries is None else integer("queries", queries, low=1, fix="For example --queries 20.")
     if limit is None and ledger is None and not ledger_of(source).exists():
         # Found out before the session would leave an empty ledger behind.
         raise _no_budget(source.name)
     try:
-        return Session(source, budget=limit, ledger=ledger, queries=shares, **options)
+        return Session(source, budget=limit, ledger=ledger, **options)
     except InvalidParameter as error:
         if error.name == "budget" and limit is None:
             raise _no_budget(source.name) from None

@@ -39,7 +39,7 @@ def bare_source(data: str, name: str | None = None, table: str | None = None) ->
         from dovetail import datasets
 
         return Source.of(datasets.adult(), name=name)
-    if not Path(data).exists():
+    if "://" not in data and not Path(data).exists():
         raise DataError(
             f"There is no file {data}. Give a CSV, Parquet or Arrow file, a DuckDB database, or the name of "
             f"data that ship with Dovetail: {', '.join(SHIPPED)}."

@@ -138,6 +138,8 @@ def _print(statement: Statement, place: str) -> None:
         screen.print(f"  spent    {one.spent}")
         screen.print(f"  remains  {one.remaining}")
     shown = table("no.", "when (UTC)", "who", "what", "state", "charge")
+    for column in (shown.columns[1], shown.columns[5]):
+        column.no_wrap = True
     for entry in statement.entries:
         shown.add_row(
             str(entry.sequence),

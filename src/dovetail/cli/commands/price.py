@@ -14,7 +14,7 @@ import typer
 from dovetail.cli import options as o
 from dovetail.cli.answers import NEIGHBOURS, charge_in_words, notes
 from dovetail.cli.asking import Asked
-from dovetail.cli.paying import read_pay
+from dovetail.cli.paying import read_payment
 from dovetail.cli.places import ledger_of, read_source
 from dovetail.cli.screen import stdout
 
@@ -66,7 +66,7 @@ def price(
     asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
     source = read_source(data, schema, name, table)
     query = asked.query(source, data)
-    pay = read_pay(
+    payment = read_payment(
         within=within,
         probability=probability,
         spend=(epsilon, delta, zeta, max_epsilon),
@@ -74,7 +74,7 @@ def price(
         queries=None,
     )
     with _pricing(source, ledger, neighbours) as (session, standing):
-        charge = session.price(query, **pay)
+        charge = session.price(query, **payment.pay)
     affordable = standing.budget.allows(standing.spent, charge) if standing else None
     remaining = str(standing.remaining) if standing else None
     if as_json:

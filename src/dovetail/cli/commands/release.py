@@ -9,16 +9,16 @@ import typer
 from dovetail.cli import answers
 from dovetail.cli import options as o
 from dovetail.cli.asking import Asked
-from dovetail.cli.paying import open_session, read_pay
+from dovetail.cli.paying import open_session, read_payment
 from dovetail.cli.places import read_source
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, InvalidQuery
 
 _EPILOG = o.examples(
     "dovetail release adult --by education --within 5 --budget epsilon=1",
     "dovetail release adult --by education,sex --where 'age >= 40' --epsilon 0.1",
     "dovetail release adult --by age --bins age=0,30,60,120 --noise mixture:0.2,1,5",
     "dovetail release adult --mean age --low 0 --high 100 --step 1 --epsilon 0.1",
-    "dovetail release people.csv --by region --queries 20 --csv > regions.csv",
+    "dovetail release people.csv --by region --within 5 --queries 20 --csv > regions.csv",
 )
 
 
@@ -76,24 +76,33 @@ def release(
     asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
     source = read_source(data, schema, name, table)
     query = asked.query(source, data)
-    pay = read_pay(
+    payment = read_payment(
         within=within,
         probability=probability,
         spend=(epsilon, delta, zeta, max_epsilon),
         noise=noise,
         queries=queries,
     )
+    if queries is not None and within is not None and (total is not None or mean is not None):
+        raise InvalidQuery(
+            "--within with --queries plans counts. Pay for a sum or mean with --noise or --epsilon."
+        )
     with open_session(
-        source, budget=budget, ledger=ledger, queries=queries, neighbours=neighbours, analyst=analyst
+        source,
+        budget=budget,
+        ledger=ledger,
+        queries=payment.shares,
+        neighbours=neighbours,
+        analyst=analyst,
     ) as session:
+        pay = payment.on(session, neighbours)
         answer = session.batch([query], clamp=clamp, fresh=fresh, request=request, **pay)[0]
         place = session.ledger_place
-    level = pay.get("probability", "0.95")
     if plot is not None:
         answers.draw_picture(answer, plot)
     if as_json:
         typer.echo(answer.to_json())
     elif as_csv:
-        answers.write_csv(answer, level)
+        answers.write_csv(answer, payment.level)
     else:
-        answers.show(answer, place, level)
+        answers.show(answer, place, payment.level)
