@@ -65,13 +65,18 @@ class Design:
             return "For a worst-case budget the geometric noise is the best there is."
         if pieces == 1:
             return "No shape of more pieces does better here than the geometric noise."
-        best = self.alternatives[0]
-        gain = 1 - self.alternatives_ratio(best)
-        return f"{pieces} pieces bring {best.measure} {gain:.1%} below that of the {best.name} noise."
-
-    def alternatives_ratio(self, other: Alternative) -> float:
-        """Return what was minimised, as a share of what another noise reaches."""
-        return other.chosen / other.value if other.value else 1.0
+        found: list[str] = []
+        for other in sorted(self.alternatives, key=lambda other: other.chosen < other.value, reverse=True):
+            gain = 1 - other.chosen / other.value if other.value else 0.0
+            if gain >= 0 and not found:
+                found.append(
+                    f"{pieces} pieces bring {other.measure} {gain:.1%} below that of the {other.name} noise"
+                )
+            elif gain < 0:
+                found.append(
+                    f"the {other.name}'s, which has no worst-case guarantee, would be {-gain:.1%} lower still"
+                )
+        return "; ".join(found) + "."
 
     def explain(self) -> str:
         """Say in plain words what an analyst sees and what a person in the data is promised."""

@@ -23,6 +23,7 @@ _SOME = 50
 _ROUGH = 3
 _FITTED = 2
 _COARSE = 25
+_WIDE_SHIFT = 16
 _ROUNDS = 60
 # Points of the grid per steepest rate: fine enough that its own error is second to rounding.
 _PER_RATE = 96
@@ -51,8 +52,14 @@ class Finder:
         fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
         found = [self._searched(rates, breaks, fixed) for rates, breaks in self._starts()]
         ranked = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
-        for _, profile in ranked[: _FITTED if self.task.pieces > _ROUGH else 2 * _FITTED]:
+        for _, profile in ranked[: self._worth_fitting()]:
             yield from self._rounded(profile)
+
+    def _worth_fitting(self) -> int:
+        """Return how many shapes to fit: more where the landscape is rough, fewer where fitting is slow."""
+        if max(self.task.shifts) > _WIDE_SHIFT:
+            return 1
+        return 2 * _FITTED if self.task.pieces <= _ROUGH else _FITTED
 
     def _objective(self) -> Term:
         name, number = self.task.minimise
@@ -134,6 +141,12 @@ class Finder:
                 yield Shape(tuple(again[1].rates.tolist()), breaks)
 
     def _improved(
+        self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
+    ) -> tuple[float, Profile] | None:
+        with np.errstate(all="ignore"):
+            return self._improved_quietly(rates, breaks, fixed)
+
+    def _improved_quietly(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
     ) -> tuple[float, Profile] | None:
         per_rate = _PER_RATE if self.uses <= 2 * _SOME else _PER_RATE // 2

@@ -18,7 +18,7 @@ from dovetail.privacy import privacy_loss
 
 from .certify import Certified, certify
 from .goal import Task
-from .manyuses import log_delta
+from .manyuses import log_delta, zeta_of
 from .profile import Profile
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
@@ -111,9 +111,9 @@ def _edge(margin: Callable[[float], float], side: int) -> float | None:
 
 def _in_budget(task: Task, unit: Fraction) -> Margin:
     """Return by how much, in logs, a noise keeps the budget: quick floats for counts, exact otherwise."""
-    if set(task.shifts) != {1} or not task.delta or task.epsilon is None:
+    if set(task.shifts) != {1} or not (task.delta or task.zeta):
         return lambda noise: _exact_margin(noise, task)
-    epsilon, log_limit = float(task.epsilon), log(task.delta)
+    epsilon = float(task.epsilon or task.zeta or 0)
 
     def quick(noise: PiecewiseGeometric) -> float:
         worst = float(task.uses * noise.rates[-1])
@@ -125,7 +125,9 @@ def _in_budget(task: Task, unit: Fraction) -> Margin:
         values = np.concatenate([rates, -rates])
         grid = float(unit) if len(rates) > 1 else float(rates[0])
         chances = np.concatenate([masses, masses * np.exp(-rates)])
-        return min(room, log_limit - log_delta(values, chances, task.uses, epsilon, grid).log)
+        if task.zeta is not None:
+            return min(room, log(task.zeta) - zeta_of(values, chances, task.uses, grid).log)
+        return min(room, log(task.delta or 1) - log_delta(values, chances, task.uses, epsilon, grid).log)
 
     return quick
 

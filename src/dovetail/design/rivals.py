@@ -15,6 +15,7 @@ from .fit import fitted
 from .goal import Task
 
 _DIGITS = 5
+_CLOSE = 2e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,18 @@ def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
     geometric = fitted(next(iter(Finder(one_piece).shapes())), task)
     if geometric is not None:
         found.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
-    gaussian = None if task.is_pure or task.max_epsilon is not None else _gaussian(task)
+    gaussian = _gaussian(task) if _has_gaussian(task) else None
     if gaussian is not None:
         checked = certify(gaussian, task)
         assert checked is not None
         found.append(Alternative("Gaussian", gaussian, _measure(task), checked.value, own.value))
     return tuple(sorted(found, key=lambda other: other.value))
+
+
+def _has_gaussian(task: Task) -> bool:
+    """Say whether a noise without a worst case is a fair rival: the zeta of many is only bounded by a sum."""
+    priced_by_zeta = task.zeta is not None or task.minimise[0] == "zeta"
+    return not (task.is_pure or task.max_epsilon is not None or (priced_by_zeta and task.uses > 1))
 
 
 def _measure(task: Task) -> str:
@@ -111,7 +118,7 @@ def least_sigma(
         bad = good / step**side
         if not isfinite(bad) or not 1e-3 < bad < inf:
             return _rounded(good, side)
-    for _ in range(7):
+    while abs(good / bad - 1) > _CLOSE:
         middle = sqrt(good * bad)
         good, bad = (middle, bad) if holds(_rounded(middle, side)) else (good, middle)
     return _rounded(good, side)
