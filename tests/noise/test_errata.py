@@ -11,7 +11,14 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, TruncatedGeometric
+from dovetail.noise import (
+    DiscreteGaussian,
+    Geometric,
+    GeometricMixture,
+    Laplace,
+    LaplaceMixture,
+    TruncatedGeometric,
+)
 from oracles import RoundedOracle, mp, number, relative_error
 from paper_forms import GeometricForms, LaplaceForms, plain_sums
 
@@ -224,3 +231,14 @@ def test_the_zeta_of_the_rounded_laplace_has_the_wrong_sign_in_print(epsilon: st
     assert printed(+1) - truth > 0.05
     found = Laplace(epsilon).rounded().pmf(np.arange(600))
     assert relative_error(float(zeta([mp.mpf(float(p)) for p in found])), truth) < 1e-10
+
+
+def test_a_finite_zeta_does_not_bound_the_worst_case() -> None:
+    # The converse of the paper's lemma: the losses of a Gaussian grow without end, their average does not.
+    noise = DiscreteGaussian(2)
+    k = np.arange(-150, 151)
+    losses = np.abs(noise.log_pmf(k) - noise.log_pmf(k - 1))
+    assert losses.max() > 37
+    terms = np.exp(losses + noise.log_pmf(k))
+    assert log(terms.sum()) < 1
+    assert terms[[0, -1]].max() < 1e-300
