@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dovetail.privacy import Charge
-    from dovetail.release import Answer
+    from dovetail.release import Answer, Plan
 
 PICTURES = (".png", ".svg", ".pdf")
 NEIGHBOURS = {
@@ -37,8 +38,8 @@ def lines_of(answer: Answer, level: str = "0.95") -> list[Line]:
     ]
 
 
-def show(answer: Answer, place: str, level: str = "0.95") -> None:
-    """Print an answer with its price."""
+def show(answer: Answer, place: str, level: str, plans: Sequence[Plan]) -> None:
+    """Print an answer with its price; `plans` are those of its session."""
     screen, lines = stdout(), lines_of(answer, level)
     screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
     if answer.query.grouped:
@@ -54,7 +55,7 @@ def show(answer: Answer, place: str, level: str = "0.95") -> None:
             "noise": f"{spelled(answer.noise)}, drawn anew for every cell"
             if len(lines) > 1
             else spelled(answer.noise),
-            "cost": cost(answer),
+            "cost": cost(answer, plans),
             "remains": str(answer.remaining),
             "protects": NEIGHBOURS[answer.neighbours],
             "ledger": place,
@@ -62,13 +63,15 @@ def show(answer: Answer, place: str, level: str = "0.95") -> None:
     )
 
 
-def cost(answer: Answer) -> str:
+def cost(answer: Answer, plans: Sequence[Plan]) -> str:
     """Return what an answer cost, in words."""
     if answer.stored:
         return f"nothing: this is the answer given on {answer.answered_at:%Y-%m-%d at %H:%M} UTC"
-    if answer.plan is not None:
-        return f"nothing more: paid in advance by plan {answer.plan}"
-    return charge_in_words(answer.charge)
+    plan = next((plan for plan in plans if plan.id == answer.plan), None)
+    if plan is None:
+        return charge_in_words(answer.charge)
+    paid = charge_in_words(plan.charge)
+    return f"nothing more: one of {plan.slots} answers, paid together in advance ({paid})"
 
 
 def charge_in_words(charge: Charge) -> str:

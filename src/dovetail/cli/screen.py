@@ -50,10 +50,13 @@ def note(text: str) -> None:
 
 
 def say(screen: Console, word: str, text: str, style: str) -> None:
-    """Print a text after its word; a terminal wraps it between words, a pipe gets one line."""
+    """Print a text after its word; a terminal gets it wrapped beside the word, a pipe in one line."""
     from rich.text import Text
 
-    screen.print(Text.assemble((word, style), printable(text)), soft_wrap=not screen.is_terminal)
+    shown = printable(text)
+    if screen.is_terminal:
+        shown = indented(shown, screen.width - len(word)).replace("\n", "\n" + " " * len(word))
+    screen.print(Text.assemble((word, style), shown), soft_wrap=True)
 
 
 def stdout() -> Console:
@@ -93,15 +96,15 @@ def table(*headers: str, numbers: int = 0) -> Table:
 def indented(text: str, width: int) -> str:
     """Break long lines between words, each part as far to the right as the line began.
 
-    >>> print(indented("a heading\\n  some words", 9))
+    >>> print(indented("a heading\\n  some words that go on", 20))
     a heading
-      some
-      words
+      some words that go
+      on
     """
     parts = []
     for line in text.split("\n"):
         margin = line[: len(line) - len(line.lstrip())]
-        parts += wrap(line, width, subsequent_indent=margin, break_long_words=False) or [""]
+        parts += wrap(line, max(width, 20), subsequent_indent=margin, break_on_hyphens=False) or [""]
     return "\n".join(parts)
 
 

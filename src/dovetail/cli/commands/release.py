@@ -97,7 +97,7 @@ def release(
     ) as session:
         pay = payment.on(session, neighbours)
         answer = session.batch([query], clamp=clamp, fresh=fresh, request=request, **pay)[0]
-        place = session.ledger_place
+        place, plans = session.ledger_place, session.plans
     if plot is not None:
         answers.draw_picture(answer, plot)
     if as_json:
@@ -105,4 +105,4 @@ def release(
     elif as_csv:
         answers.write_csv(answer, payment.level)
     else:
-        answers.show(answer, place, payment.level)
+        answers.show(answer, place, payment.level, plans)
