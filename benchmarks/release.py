@@ -30,6 +30,7 @@ KEYS = [f"k{number:02d}" for number in range(CELLS)]
 
 def make_file(path: Path, rows: int) -> None:
     """Write a table of a text key with 50 values, a number and a person, in no order."""
+    duckdb.sql("SET enable_progress_bar = false")
     duckdb.sql(
         f"""COPY (
             SELECT 'k' || lpad((hash(i) % {CELLS})::VARCHAR, 2, '0') AS key,

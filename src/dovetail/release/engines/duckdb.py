@@ -76,7 +76,7 @@ class DuckDB:
             self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
             return
         self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         if source.format == "duckdb":
             path = exp.Literal.string(str(source.data)).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
