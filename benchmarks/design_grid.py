@@ -67,7 +67,7 @@ def measure(queries: int, epsilon: str, delta: str) -> Case:
         queries,
         epsilon,
         delta,
-        value["geometric"],
+        value.get("geometric", chosen.utility.variance),
         value["Gaussian"],
         chosen.utility.variance,
         len(chosen.noise.rates),

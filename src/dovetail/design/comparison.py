@@ -76,7 +76,8 @@ class Comparison:
         reaches = sorted(row.noise.quantile_abs(0.999) for row in self.rows)
         top = int(min(reaches[-1], 3 * reaches[len(reaches) // 2])) + 1
         sizes = np.arange(top + 1)
-        curves = {row.name: 1 - np.asarray(row.noise.within(sizes)) for row in self.rows}
+        names = {row.name: row.name if row.matched else f"{row.name} (as given)" for row in self.rows}
+        curves = {names[row.name]: 1 - np.asarray(row.noise.within(sizes)) for row in self.rows}
         return comparison(sizes, curves, f"At equal {self.at}")
 
 

@@ -36,7 +36,7 @@ def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
     found = []
     one_piece = replace(task, pieces=1, break_point=None)
     geometric = fitted(next(iter(Finder(one_piece).shapes())), task)
-    if geometric is not None:
+    if geometric is not None and geometric.noise != noise:
         found.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
     gaussian = _gaussian(task) if _has_gaussian(task) else None
     if gaussian is not None:

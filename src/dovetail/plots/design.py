@@ -24,6 +24,7 @@ def design(
     epsilons: ArrayLike,
     deltas: Mapping[str, ArrayLike],
     least_delta: float,
+    target: tuple[float, float] | None = None,
 ) -> Any:
     """Draw probabilities with the break-points, the chance of each error size, and delta(epsilon)."""
     from matplotlib.figure import Figure
@@ -31,7 +32,7 @@ def design(
     figure = Figure(figsize=(13, 3.8), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     for colour, (name, pmf) in zip(_COLOURS, pmfs.items(), strict=False):
-        left.plot(values, pmf, drawstyle="steps-mid", color=colour, label=name)
+        left.plot(values, pmf, drawstyle="steps-mid", color=colour, label=name, zorder=_height(name, pmfs))
     widest = float(np.max(np.abs(np.asarray(values))))
     for number, point in enumerate(point for point in breaks if point <= widest):
         for side in (-point, point):
@@ -44,7 +45,11 @@ def design(
     for colour, (name, curve) in zip(_COLOURS, deltas.items(), strict=False):
         chances = np.asarray(curve, float)
         shown = chances > least_delta / 10
-        right.semilogy(np.asarray(epsilons)[shown], chances[shown], color=colour, label=name)
+        order = _height(name, deltas)
+        right.semilogy(np.asarray(epsilons)[shown], chances[shown], color=colour, label=name, zorder=order)
+    if target is not None:
+        right.plot(*target, "o", color="#b02020", markersize=6, label="the budget", zorder=len(deltas) + 4)
+        right.legend(fontsize=8)
     right.set(xlabel="epsilon", ylabel="delta", title="Privacy of all queries together")
     right.set_ylim(least_delta / 10, 1)
     right.grid(alpha=0.3)
@@ -63,10 +68,13 @@ def comparison(sizes: ArrayLike, misses: Mapping[str, ArrayLike], title: str) ->
 
 
 def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for colour, (name, curve) in zip(_COLOURS, misses.items(), strict=False):
         chances = np.asarray(curve, float)
         shown = chances > _LEAST_CHANCE
-        axes.semilogy(np.asarray(sizes)[shown], chances[shown], color=colour, label=name)
+        order = _height(name, misses)
+        axes.semilogy(np.asarray(sizes)[shown], chances[shown], color=colour, label=name, zorder=order)
     axes.axhline(0.05, color="#bbbbbb", linewidth=0.7, zorder=0)
     axes.text(
         float(np.max(np.asarray(sizes))),
@@ -78,5 +86,11 @@ def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> Non
         color="#777777",
     )
     axes.set(xlabel="size of the error", ylabel="chance of a larger error", title="How far answers are off")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
+
+
+def _height(name: str, drawn: Mapping[str, Any]) -> int:
+    """Return how high a curve lies: the first, which the picture is about, above the others."""
+    return 3 + len(drawn) - list(drawn).index(name)
