@@ -78,6 +78,13 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
             "a noise on the integers, or a design of one",
             "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step).",
         )
+    if not noise.releasable:
+        raise InvalidParameter(
+            name,
+            value,
+            "a noise that reaches every integer",
+            "Where a noise ends, an answer can give a person away for certain. Use Geometric or a mixture.",
+        )
     return noise
 
 
