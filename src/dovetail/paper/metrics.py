@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import drawing
-from .agreement import cdf_chance, mean_chance, share_chance
+from .agreement import mean_chance, share_chance
 from .claims import Measured
 from .clamped import SUPPORT, smallest_bound
 from .item import Drawing, Item, Outcome, Run, table
@@ -126,8 +126,9 @@ def _figure8_claims(data: Simulated, setting: Setting) -> dict[str, Measured]:
             data, mechanism, ALL_COUNTS, setting.break_point
         )
         exact, sampled = data.pooled(mechanism, _UNCLAMPED)
-        chance = cdf_chance(sampled, exact, data.samples * len(_UNCLAMPED))
         bound, drawn = smallest_bound(exact, _LEVEL), smallest_bound(sampled, _LEVEL)
+        # A bound is found from the share of errors within it, so that share is what is compared.
+        chance = _within(data, mechanism, _UNCLAMPED, bound).chance
         found[f"fig8-{setting.name}-bound-{role}"] = Measured(bound, drawn, chance)
     mixtures = [_within(data, each, ALL_COUNTS, setting.break_point) for each in setting.mixtures()]
     found[f"fig8-{setting.name}-mixtures-alike"] = mixtures[0].minus(mixtures[1])
