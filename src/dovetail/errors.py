@@ -77,7 +77,20 @@ class InvalidQuery(DovetailError):
 
 
 class UnsupportedSQL(InvalidQuery):
-    """A part of the SQL text is outside the closed language."""
+    """A part of the SQL text is outside the closed language; `line` and `column` say where it stands.
+
+    >>> str(UnsupportedSQL("A join cannot be answered.", 1, 27))
+    'Line 1, column 27: A join cannot be answered.'
+    """
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message, line, column)
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = "" if self.line is None else f"Line {self.line}, column {self.column}: "
+        return f"{place}{self.args[0]}"
 
 
 class MissingKeys(InvalidQuery):

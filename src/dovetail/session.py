@@ -21,6 +21,7 @@ from dovetail.release.source import Source
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger
     from dovetail.release.answer import Answer
+    from dovetail.release.sql import Selection, TableAnswer
 
 _log = logging.getLogger("dovetail.session")
 
@@ -108,16 +109,35 @@ class Session:
         """Return the sum over rows of a public weight between -1 and 1, looked up by the column's value."""
         return self._ask(Linear(column, weights, step, where), pay)
 
+    def sql(self, text: str, **pay: Any) -> TableAnswer:
+        """Answer one SELECT; its aggregates are priced together, ORDER BY and LIMIT act on the noisy table.
+
+        The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
+        the schema. Anything that cannot be answered is an UnsupportedSQL that says where and what instead.
+        """
+        from dovetail.release.sql import laid_out
+
+        selection = self._selection(text)
+        answers = self._teller.answer(selection.queries, read_pay(pay, self._plan))
+        return laid_out(text, selection, answers)
+
+    def _selection(self, text: str) -> Selection:
+        from dovetail.release.sql import read_select
+
+        named = [self.source.name, *([self.source.table] if self.source.table else [])]
+        return read_select(text, self._teller.table, named)
+
     def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
         """Answer several queries at once, priced exactly together."""
         return self._teller.answer(list(queries), read_pay(pay, self._plan))
 
-    def price(self, query: Query | Sequence[Query], **pay: Any) -> Charge:
-        """Return what a query or a batch would cost; no row is looked at and nothing is spent.
+    def price(self, query: Query | str | Sequence[Query], **pay: Any) -> Charge:
+        """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
 
         What a plan pays for costs nothing more.
         """
-        queries = list(query) if isinstance(query, Sequence) else [query]
+        asked = self._selection(query).queries if isinstance(query, str) else query
+        queries: Sequence[Query] = asked if isinstance(asked, Sequence) else [asked]
         return self._teller.priced(queries, read_pay(pay, self._plan)).charge
 
     def plan(self, design: Any, *, queries: int) -> Plan:

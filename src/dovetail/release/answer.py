@@ -63,7 +63,7 @@ class Answer:
     @property
     def value(self) -> Any:
         """The noisy number, or the list of them where the answer is a table."""
-        found = [_plain(value) for value in self.values()]
+        found = [plain_number(value) for value in self.values()]
         return found if self.query.grouped else found[0]
 
     @property
@@ -80,7 +80,7 @@ class Answer:
         if self.query.grouped:
             return self._tabled(level, simultaneous)
         bar = self.bars(level, simultaneous=simultaneous)[0]
-        return _plain(bar.low), _plain(bar.high)
+        return plain_number(bar.low), plain_number(bar.high)
 
     def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
         """Return the exact interval of every cell, in order."""
@@ -111,9 +111,9 @@ class Answer:
         return [
             {
                 "keys": dict(zip(names, map(written, keys), strict=True)),
-                "value": _exact(self.query, value),
-                "low": _exact(self.query, bar.low),
-                "high": _exact(self.query, bar.high),
+                "value": exact_number(self.query, value),
+                "low": exact_number(self.query, bar.low),
+                "high": exact_number(self.query, bar.high),
             }
             for keys, value, bar in zip(self.query.cell_keys(), found, self.bars(level), strict=True)
         ]
@@ -170,9 +170,9 @@ class Answer:
             mixed = axis.other is not None and axis.field.kind != "text"
             columns[axis.field.name] = [label(item) for item in listed] if mixed else listed
         found = self.bars(level, simultaneous=simultaneous)
-        columns["value"] = [_plain(value) for value in self.values()]
-        columns["low"] = [_plain(bar.low) for bar in found]
-        columns["high"] = [_plain(bar.high) for bar in found]
+        columns["value"] = [plain_number(value) for value in self.values()]
+        columns["low"] = [plain_number(bar.low) for bar in found]
+        columns["high"] = [plain_number(bar.high) for bar in found]
         return pyarrow.table(columns)
 
     def __str__(self) -> str:
@@ -211,11 +211,13 @@ def never_negative(question: Question) -> bool:
     return isinstance(measure, Rows) or (isinstance(measure, Total) and measure.lattice.low >= 0)
 
 
-def _plain(value: Fraction) -> int | float:
+def plain_number(value: Fraction) -> int | float:
+    """Return a whole number as such, any other as a float."""
     return int(value) if value.denominator == 1 else float(value)
 
 
-def _exact(question: Question, value: Fraction) -> int | float | str:
+def exact_number(question: Question, value: Fraction) -> int | float | str:
+    """Return a value as JSON holds it: exact, but for means, whose fractions say nothing."""
     if isinstance(question.measure, Average):
         return float(value)
     return int(value) if value.denominator == 1 else str(value)

@@ -22,9 +22,9 @@ def as_text(answer: Answer) -> str:
     """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
     found, bars = answer.values(), answer.bars()
     if not answer.query.grouped:
-        return f"{_amount(found[0], bars[0])}\n{_notes(answer)}"
-    names = [_cut(", ".join(map(label, keys))) for keys in answer.query.cell_keys()[:MOST_ROWS]]
-    shown = [_amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
+        return f"{amount(found[0], bars[0])}\n{notes(answer)}"
+    names = [cut(", ".join(map(label, keys))) for keys in answer.query.cell_keys()[:MOST_ROWS]]
+    shown = [amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
     widest, longest = max(map(len, names)), max(map(len, shown))
     top = max([*found, Fraction(1)])
     lines = [
@@ -33,7 +33,7 @@ def as_text(answer: Answer) -> str:
     ]
     if len(found) > MOST_ROWS:
         lines.append(f"... and {len(found) - MOST_ROWS} more cells")
-    return "\n".join([*lines, _notes(answer)])
+    return "\n".join([*lines, notes(answer)])
 
 
 def as_html(answer: Answer) -> str:
@@ -48,11 +48,12 @@ def as_html(answer: Answer) -> str:
         cells += [_number(value), f"{_number(bar.low)} to {_number(bar.high)}", _bar_html(value, bar, top)]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
-    notes = "<br>".join(escape(line) for line in _notes(answer).split("\n"))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{notes}</p>"
+    after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{after}</p>"
 
 
-def _notes(answer: Answer) -> str:
+def notes(answer: Answer) -> str:
+    """Return what must be said beside the numbers: what is protected, and what it cost."""
     when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
     kind = "row added or removed" if answer.neighbours == "add-remove" else "row replaced"
     price = f"paid by plan {answer.plan}" if answer.plan is not None else f"cost {answer.charge}"
@@ -61,7 +62,8 @@ def _notes(answer: Answer) -> str:
     return f"± holds with probability 0.95; {kind}; {price}; remaining {answer.remaining}"
 
 
-def _amount(value: Fraction, bar: Bar) -> str:
+def amount(value: Fraction, bar: Bar) -> str:
+    """Return a value with its error bar."""
     if value - bar.low == bar.high - value:
         return f"{_number(value)} ± {_number(bar.high - value)}"
     return f"{_number(value)} ({_number(bar.low)} to {_number(bar.high)})"
@@ -87,5 +89,6 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
     )
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """Return a label that fits beside the numbers."""
     return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"

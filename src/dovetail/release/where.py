@@ -29,6 +29,14 @@ _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
 
 
+class Unreadable(InvalidQuery):
+    """A part of a parsed `where` that is outside the closed language, with its place in the tree."""
+
+    def __init__(self, message: str, node: Any = None) -> None:
+        super().__init__(message)
+        self.node = node
+
+
 def read_where(text: str, table: Table) -> Condition:
     """Return the condition that `text` spells.
 
@@ -52,14 +60,22 @@ def read_where(text: str, table: Table) -> Condition:
 
 def condition_of(node: Any, table: Table) -> Condition:
     """Return the condition that a parsed expression spells (also the WHERE of a whole statement)."""
+    if isinstance(node, exp.Paren) and not node.comments:
+        return condition_of(node.this, table)
+    if type(node) in _JOINS and not node.comments:
+        return _JOINS[type(node)](condition_of(part, table) for part in _chain(node))
+    if isinstance(node, exp.Not) and not node.comments:
+        return negated(condition_of(node.this, table))
+    try:
+        return _single(node, table)
+    except InvalidQuery as error:
+        raise Unreadable(str(error), node) from None
+
+
+def _single(node: Any, table: Table) -> Condition:
+    """Return the condition on one column."""
     if node.comments:
         raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
-    if isinstance(node, exp.Paren):
-        return condition_of(node.this, table)
-    if type(node) in _JOINS:
-        return _JOINS[type(node)](condition_of(part, table) for part in _chain(node))
-    if isinstance(node, exp.Not):
-        return negated(condition_of(node.this, table))
     if type(node) in _OPERATORS:
         return _comparison(node, table)
     if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
@@ -76,7 +92,7 @@ def condition_of(node: Any, table: Table) -> Condition:
         field = _column(node, table, [True])
         if field.kind == "boolean":
             return Comparison(field, "=", True)
-    raise InvalidQuery(f"where cannot hold {shown(_spelled(node))}. {_POSSIBLE}")
+    raise InvalidQuery(f"where cannot hold {shown(spelled_node(node))}. {_POSSIBLE}")
 
 
 def _chain(node: Any) -> list[Any]:
@@ -113,7 +129,7 @@ def _member(node: Any, table: Table) -> Condition:
 def _column(node: Any, table: Table, values: list[Constant]) -> Field:
     if not isinstance(node, exp.Column) or node.args.keys() - {"this"} or node.comments:
         raise InvalidQuery(
-            f"{shown(_spelled(node))} must be a column, and the other side a constant. {_POSSIBLE}"
+            f"{shown(spelled_node(node))} must be a column, and the other side a constant. {_POSSIBLE}"
         )
     field = table.field(node.name, asked=kind_of(values[0]) if values else "text")
     # '37.5' stored as text is a number when it is compared with 40.
@@ -136,7 +152,7 @@ def _constant(node: Any) -> Constant:
             return Field("constant", kind).constant(str(node.this.this))
     if isinstance(node, exp.Null):
         raise InvalidQuery("A comparison with NULL is never true. Write `column IS NULL`.")
-    raise InvalidQuery(f"{shown(_spelled(node))} must be a constant. {_POSSIBLE}")
+    raise InvalidQuery(f"{shown(spelled_node(node))} must be a constant. {_POSSIBLE}")
 
 
 def _number(digits: str) -> Fraction:
@@ -146,7 +162,8 @@ def _number(digits: str) -> Fraction:
         raise InvalidQuery(f"{shown(digits)} must be a plain decimal number such as 40 or 1.5.") from None
 
 
-def _spelled(node: Any) -> str:
+def spelled_node(node: Any) -> str:
+    """Return a parsed part as SQL again, to be named in a message."""
     try:
         return str(node.sql())
     except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError):
