@@ -6,10 +6,13 @@ import json
 import multiprocessing
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psycopg
 
@@ -93,6 +96,9 @@ def processes_context() -> Any:
     """Return a way to start processes that imports once and shares no thread or connection with us."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["ledger_sellers"])
+    # Older Pythons do not tell the server our path, and then preload nothing without a word.
+    with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+        forkserver.ensure_running()
     return context
 
 

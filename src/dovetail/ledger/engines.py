@@ -67,7 +67,14 @@ def sqlite_engine(path: Path, patience: float) -> Engine:
 
 def postgres_engine(url: URL, patience: float) -> Engine:
     """Open a PostgreSQL database; a server that may forget a commit is refused."""
-    engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True)
+    try:
+        engine = create_engine(
+            url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True
+        )
+    except ModuleNotFoundError as error:
+        raise LedgerError(
+            "a ledger in PostgreSQL needs psycopg: pip install 'dovetail[postgres]'."
+        ) from error
 
     @event.listens_for(engine, "connect")
     def settle_in(connection: Any, _record: Any) -> None:

@@ -94,7 +94,7 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
         f"{name!r} is a second name for the source of {first!r} and shares its budget. Open it as {first!r}, "
         "or say share=True; share=False makes a second budget, and what both allow adds up.",
         SharedBudget,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 
