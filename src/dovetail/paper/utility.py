@@ -155,26 +155,20 @@ def _draw(found: list[_Answers], values: Ints, shares: Floats, adult: Adult) -> 
     figure, (left, middle, right) = drawing.axes(1, 3, width=13.0, height=4.2)
     binned = np.array([shares[(values >= low) & (values < high)].sum() for low, high in _bins(adult)])
     for each in found:
-        style = {"color": drawing.COLOURS[each.mechanism.family], "linestyle": each.mechanism.linestyle}
-        mark = {
-            "color": style["color"],
-            "marker": drawing.MARKERS[each.mechanism.family],
-            "linestyle": "none",
-        }
+        family = each.mechanism.family
+        line = {"linestyle": each.mechanism.linestyle, "linewidth": drawing.line_width(family)}
+        style = {"color": drawing.COLOURS[family], **line}
+        mark = drawing.line_style(family, linestyle="none", markersize=4)
         left.plot(each.exact_cdf[:26], **style, label=each.mechanism.name)
-        left.plot(each.sampled_cdf[:26], **mark, markersize=4)
+        left.plot(each.sampled_cdf[:26], **mark)
         order = np.argsort(each.exact_relative)
-        middle.plot(
-            each.exact_relative[order], np.cumsum(shares[order]), **style, label=each.mechanism.family
-        )
+        middle.plot(each.exact_relative[order], np.cumsum(shares[order]), **style)
         seen = np.isfinite(each.sampled_relative) & (each.sampled_relative > 0)
         by_error = np.argsort(each.sampled_relative[seen])
-        middle.plot(
-            each.sampled_relative[seen][by_error], np.cumsum(binned[seen][by_error]), **mark, markersize=4
-        )
-        right.plot(values, each.exact_relative, **style, label=each.mechanism.family)
+        middle.plot(each.sampled_relative[seen][by_error], np.cumsum(binned[seen][by_error]), **mark)
+        right.plot(values, each.exact_relative, **style)
         centres = [np.sqrt(low * (high - 1)) for low, high in _bins(adult)]
-        right.plot(np.array(centres)[seen], each.sampled_relative[seen], **mark, markersize=4)
+        right.plot(np.array(centres)[seen], each.sampled_relative[seen], **mark)
     left.set_xlabel("|true − noisy| (persons)")
     left.set_ylabel("P(|error| ≤ x)")
     left.legend(fontsize=7.5, loc="lower right")
