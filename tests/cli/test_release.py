@@ -148,6 +148,23 @@ def test_a_noise_for_many_answers_is_one_plan(run) -> None:
     assert [event["kind"] for event in events].count("plan") == 1
 
 
+def test_a_question_that_cannot_be_asked_opens_no_plan(run) -> None:
+    asked = (
+        "release",
+        "adult",
+        "--noise",
+        "geometric:0.1",
+        "--queries",
+        "2",
+        "--budget",
+        "epsilon=9",
+        "--where",
+    )
+    run(*asked, "salary > 4", code=2)
+    events = json.loads(run("ledger", "export", "adult", "--json").stdout)["events"]
+    assert "plan" not in [event["kind"] for event in events]
+
+
 def test_data_without_a_budget_name_the_option_and_leave_no_ledger(run, tmp_path: Path) -> None:
     assert "--budget epsilon=1" in run(*EDUCATION, code=2).stderr
     assert not list(tmp_path.rglob("*.ledger"))

@@ -112,6 +112,13 @@ Name: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="What the data are called in the ledger.")
 ]
 Table: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")]
+Clamp: TypeAlias = Annotated[bool, typer.Option("--clamp", help="Show counts below 0 as 0.")]
+Fresh: TypeAlias = Annotated[
+    bool, typer.Option("--fresh", help="Pay again for a new answer to a question asked before.")
+]
+Request: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="KEY", help="A key of yours: a retry with it is never charged twice.")
+]
 Analyst: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="Who asks, for the record.")]
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import integer
-from dovetail.errors import InvalidParameter, MissingPrice
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
 
-from .budgets import chosen, read_budget
+from .budgets import read_budget
 from .noises import read_noise
 from .places import ledger_of
 
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from dovetail.noise import Noise
     from dovetail.privacy import Budget
     from dovetail.release import Source
+    from dovetail.release.query import Query
     from dovetail.session import Session
+
+    from .asking import Asked
 
 
 _WAYS = """Nothing says how this answer is paid for. Choose one:
   --within 5                 the error you can live with, 95 times of 100
   --epsilon 0.1              the worst-case privacy loss it may cost
   --noise mixture:0.2,1,5    a noise of your own
-  --queries 20               an equal share of the whole budget, planned for 20 answers
-  --within 5 --queries 20    20 answers of that error, designed and paid together"""
+  --queries 20               one of 20 equal shares of the whole budget
+  --within 5 --queries 20    20 answers of that error, paid together"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,18 @@ class Payment:
         """Among how many answers the whole budget is shared, where nothing else was said."""
         return None if self.pay else self.slots
 
-    def on(self, session: Session, neighbours: str) -> dict[str, Any]:
+    def check(self, asked: Asked) -> None:
+        """Refuse a plan by accuracy for anything but counts, whose error alone it can promise."""
+        if (
+            self.slots is not None
+            and "within" in self.pay
+            and (asked.sum is not None or asked.mean is not None)
+        ):
+            raise InvalidQuery(
+                "--within with --queries plans counts. Pay for a sum or mean with --noise or --epsilon."
+            )
+
+    def on(self, session: Session, query: Query, neighbours: str) -> dict[str, Any]:
         """Return the keywords that pay on this session; opens the plan of a noise unless it is open already.
 
         A plan whose answers are all given is not paid for a second time: the ledger refuses.
@@ -56,6 +70,8 @@ class Payment:
         for plan in session.plans:
             if (plan.noise, plan.slots, plan.neighbours) == (noise, self.slots, neighbours):
                 return {"plan": plan}
+        # A question that cannot be asked must not open a plan.
+        session.price(query, noise=noise)
         return {"plan": session.plan(noise, queries=self.slots)}
 
     def _designed(self, budget: Budget, neighbours: str) -> Noise:
@@ -75,29 +91,27 @@ class Payment:
 
 
 def read_payment(
-    *,
     within: str | None,
     probability: str | None,
-    spend: tuple[str | None, str | None, str | None, str | None],
+    spend: Budget | None,
     noise: str | None,
-    queries: str | None,
+    queries: str | None = None,
 ) -> Payment:
     """Return how the answer is paid, from the options; one way, for one answer or for many."""
-    budget = chosen(*spend)
     slots = None if queries is None else integer("queries", queries, low=1, fix="For example --queries 20.")
-    ways = {"--within": within, "--epsilon or --zeta": budget, "--noise": noise}
+    ways = {"--within": within, "--epsilon or --zeta": spend, "--noise": noise}
     given = [way for way, value in ways.items() if value is not None]
     if not given and slots is None:
         raise MissingPrice(_WAYS)
-    if len(given) > 1 or (budget is not None and slots is not None):
+    if len(given) > 1 or (spend is not None and slots is not None):
         listed = given if slots is None else [*given, "--queries"]
         raise InvalidParameter("payment", " and ".join(listed), "one way to pay", "Leave out the others.")
     if within is not None:
         return Payment({"within": within, "probability": probability or "0.95"}, slots)
     if probability is not None:
         raise InvalidParameter("probability", probability, "given together with --within")
-    if budget is not None:
-        return Payment({"spend": budget})
+    if spend is not None:
+        return Payment({"spend": spend})
     return Payment({} if noise is None else {"noise": read_noise(noise)}, slots)
 
 

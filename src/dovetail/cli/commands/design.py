@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,6 +22,36 @@ _EPILOG = o.examples(
     "dovetail design --epsilon 1 --delta 1e-6 --queries 10 --pieces 3",
 )
 
+Cells: TypeAlias = Annotated[
+    str, typer.Option(metavar="NUMBER", help="How many answers must stay within at once.")
+]
+Delta: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The chance to exceed epsilon, such as 1e-6.")
+]
+Zeta: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The average privacy loss allowed.")
+]
+MaxEpsilon: TypeAlias = Annotated[
+    str | None, typer.Option("--max-epsilon", metavar="NUMBER", help="A limit on the worst case.")
+]
+Minimise: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="For an accuracy: epsilon, epsilon:DELTA or zeta. For a budget: variance, mean_abs, "
+        "quantile:LEVEL or outside:ERROR.",
+    ),
+]
+Pieces: TypeAlias = Annotated[
+    str, typer.Option(metavar="NUMBER", help="The most pieces: 1 is geometric, 2 the paper's mixture.")
+]
+BreakPoint: TypeAlias = Annotated[
+    str | None, typer.Option("--break-point", metavar="NUMBER", help="Fix the first break.")
+]
+Shifts: TypeAlias = Annotated[
+    str, typer.Option(metavar="NUMBERS", help="How far one row can move the answer; 1,-1 for two cells.")
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -31,37 +61,16 @@ def add_to(app: typer.Typer) -> None:
 def design(
     within: o.Within = None,
     probability: o.Probability = None,
-    cells: Annotated[
-        str, typer.Option(metavar="NUMBER", help="How many answers must stay within at once.")
-    ] = "1",
+    cells: Cells = "1",
     epsilon: o.Epsilon = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The chance to exceed epsilon, such as 1e-6.")
-    ] = None,
-    zeta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The average privacy loss allowed.")
-    ] = None,
-    max_epsilon: Annotated[
-        str | None, typer.Option("--max-epsilon", metavar="NUMBER", help="A limit on the worst case.")
-    ] = None,
+    delta: Delta = None,
+    zeta: Zeta = None,
+    max_epsilon: MaxEpsilon = None,
     queries: o.Queries = "1",
-    minimise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="For an accuracy: epsilon, epsilon:DELTA or zeta. For a budget: variance, mean_abs, "
-            "quantile:LEVEL or outside:ERROR.",
-        ),
-    ] = None,
-    pieces: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The most pieces: 1 is geometric, 2 the paper's mixture.")
-    ] = "8",
-    break_point: Annotated[
-        str | None, typer.Option("--break-point", metavar="NUMBER", help="Fix the first break.")
-    ] = None,
-    sensitivity: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="How far one row can move the answer; 1,-1 for two cells.")
-    ] = "1",
+    minimise: Minimise = None,
+    pieces: Pieces = "8",
+    break_point: BreakPoint = None,
+    sensitivity: Shifts = "1",
     as_json: o.Json = False,
     plot: o.Plot = None,
 ) -> None:

@@ -14,6 +14,7 @@ import typer
 from dovetail.cli import options as o
 from dovetail.cli.answers import NEIGHBOURS, charge_in_words, notes
 from dovetail.cli.asking import Asked
+from dovetail.cli.budgets import chosen
 from dovetail.cli.paying import read_payment
 from dovetail.cli.places import ledger_of, read_source
 from dovetail.cli.screen import stdout
@@ -66,13 +67,8 @@ def price(
     asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
     source = read_source(data, schema, name, table)
     query = asked.query(source, data)
-    payment = read_payment(
-        within=within,
-        probability=probability,
-        spend=(epsilon, delta, zeta, max_epsilon),
-        noise=noise,
-        queries=None,
-    )
+    spend = chosen(epsilon, delta, zeta, max_epsilon)
+    payment = read_payment(within, probability, spend, noise)
     with _pricing(source, ledger, neighbours) as (session, standing):
         charge = session.price(query, **payment.pay)
     affordable = standing.budget.allows(standing.spent, charge) if standing else None

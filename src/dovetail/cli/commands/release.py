@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from dovetail.cli import answers
 from dovetail.cli import options as o
 from dovetail.cli.asking import Asked
+from dovetail.cli.budgets import chosen
 from dovetail.cli.paying import open_session, read_payment
 from dovetail.cli.places import read_source
-from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors import InvalidParameter
 
 _EPILOG = o.examples(
     "dovetail release adult --by education --within 5 --budget epsilon=1",
@@ -53,14 +52,9 @@ def release(
     table: o.Table = None,
     neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE,
     analyst: o.Analyst = "local",
-    clamp: Annotated[bool, typer.Option("--clamp", help="Show counts below 0 as 0.")] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Pay again for a new answer to a question asked before.")
-    ] = False,
-    request: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="A key of yours: a retry with it is never charged twice."),
-    ] = None,
+    clamp: o.Clamp = False,
+    fresh: o.Fresh = False,
+    request: o.Request = None,
     as_json: o.Json = False,
     as_csv: o.Csv = False,
     plot: o.Plot = None,
@@ -76,26 +70,12 @@ def release(
     asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
     source = read_source(data, schema, name, table)
     query = asked.query(source, data)
-    payment = read_payment(
-        within=within,
-        probability=probability,
-        spend=(epsilon, delta, zeta, max_epsilon),
-        noise=noise,
-        queries=queries,
-    )
-    if queries is not None and within is not None and (total is not None or mean is not None):
-        raise InvalidQuery(
-            "--within with --queries plans counts. Pay for a sum or mean with --noise or --epsilon."
-        )
-    with open_session(
-        source,
-        budget=budget,
-        ledger=ledger,
-        queries=payment.shares,
-        neighbours=neighbours,
-        analyst=analyst,
-    ) as session:
-        pay = payment.on(session, neighbours)
+    spend = chosen(epsilon, delta, zeta, max_epsilon)
+    payment = read_payment(within, probability, spend, noise, queries)
+    payment.check(asked)
+    options = {"queries": payment.shares, "neighbours": neighbours, "analyst": analyst}
+    with open_session(source, budget=budget, ledger=ledger, **options) as session:
+        pay = payment.on(session, query, neighbours)
         answer = session.batch([query], clamp=clamp, fresh=fresh, request=request, **pay)[0]
         place, plans = session.ledger_place, session.plans
     if plot is not None:
