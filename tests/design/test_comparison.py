@@ -27,7 +27,7 @@ def test_at_equal_zeta_the_first_noise_sets_the_level() -> None:
     assert compared.rows[0].noise == NOISES["mixture"]
     for row in compared.rows[:-1]:
         assert row.matched
-        assert row.zeta == pytest.approx(level, rel=1e-4)
+        assert row.zeta == pytest.approx(level, rel=2e-4)
         assert row.zeta <= level * (1 + 1e-9)
     assert not compared.rows[-1].matched
     assert compared.rows[-1].epsilon == inf
@@ -36,7 +36,7 @@ def test_at_equal_zeta_the_first_noise_sets_the_level() -> None:
 
 def test_at_equal_worst_case_the_gaussian_has_no_place() -> None:
     rows = {row.name: row for row in dv.compare(NOISES, at="epsilon").rows}
-    assert rows["geometric"].epsilon == pytest.approx(1, rel=1e-5)
+    assert rows["geometric"].epsilon == pytest.approx(1, rel=1e-4)
     assert not rows["Gaussian"].matched
     assert rows["geometric"].variance < rows["mixture"].variance
 

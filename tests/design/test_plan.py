@@ -10,7 +10,7 @@ import dovetail as dv
 from dovetail.errors import BudgetExceeded
 
 
-@pytest.mark.parametrize("queries", [10, 100])
+@pytest.mark.parametrize("queries", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_plan_gives_exactly_the_designed_number_of_adaptive_queries(tmp_path: Path, queries: int) -> None:
     chosen = dv.design(epsilon=1, delta="1e-6", queries=queries)
     budget = dv.Budget.approximate(1, "1e-6")

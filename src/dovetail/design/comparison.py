@@ -26,7 +26,8 @@ from dovetail.privacy import PrivacyLoss, privacy_loss
 
 _FIX = 'Use at="zeta", at="epsilon" or at=(epsilon, delta, queries).'
 _DIGITS = 6
-_CLOSE = 1e-6
+_CLOSE = 1e-5
+_WIDEST = 1e5
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _matched(noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -
             break
     while excess(wide) > 0:
         wide *= 2
-        if wide > 1e7:
+        if wide > _WIDEST:
             return None
     while wide / narrow > 1 + _CLOSE:
         middle = sqrt(narrow * wide)

@@ -103,8 +103,8 @@ class Finder:
         """Return about the rate that one piece needs; fitting does the rest."""
         task = self.task
         if task.has_budget:
-            return float(task.zeta or task.epsilon or 1) / task.uses / max(task.shifts)
-        return min(max(-log(goal.each) / (goal.within + 1), 1e-12) for goal in task.goals)
+            return float(max(task.zeta or task.epsilon or 1, task.delta or 0)) / task.uses / max(task.shifts)
+        return min(max(-log(goal.each) / (goal.within + 1), 1e-90) for goal in task.goals)
 
     def _starts(self) -> Iterator[tuple[Floats, Floats]]:
         """Give starting shapes: what many queries tend to, and for few of them shapes nearer to one rate."""

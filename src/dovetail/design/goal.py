@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import expm1, log1p
 from typing import Any
 
 from dovetail import check
@@ -14,7 +15,7 @@ from dovetail.errors import InvalidParameter
 ERRORS = ("variance", "mean_abs")
 COSTS = ("epsilon", "zeta")
 MOST_PIECES = 8
-_MOST_QUERIES = 10**9
+_MOST_QUERIES = 10**6
 _MEASURE = (
     'With a budget minimise "variance", "mean_abs", ("quantile", 0.95) or ("outside", 5); '
     'with an accuracy "epsilon", "zeta" or ("epsilon", 1e-6).'
@@ -47,17 +48,11 @@ class Goal:
     @property
     def each(self) -> float:
         """The chance with which a single answer may miss, about."""
-        return float(-_power_minus_one(self.probability, self.cells))
+        return max(-expm1(log1p(-float(1 - self.probability)) / self.cells), 1e-300)
 
     def __str__(self) -> str:
         cells = f"all {self.cells} answers " if self.cells > 1 else ""
         return f"{cells}within={self.within} at probability {float(self.probability):g}"
-
-
-def _power_minus_one(probability: Fraction, cells: int) -> float:
-    from math import expm1, log
-
-    return expm1(log(probability) / cells)
 
 
 @dataclass(frozen=True, slots=True)

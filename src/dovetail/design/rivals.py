@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isfinite, log, sqrt
+from math import ceil, expm1, floor, log, log10, sqrt
 
 from dovetail.noise import DiscreteGaussian, IntegerNoise
 
@@ -16,6 +16,7 @@ from .goal import Task
 
 _DIGITS = 5
 _CLOSE = 2e-5
+_NARROWEST, _WIDEST = 2e-3, 1e14
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
     def excess(sigma: float) -> float:
         mu = sqrt(uses) / sigma
         low, high = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
-        return float(low + log(-expm1_safe(high - low))) - log(delta)
+        return float(low + log(max(-expm1(high - low), 1e-300))) - log(delta)
 
     small, large = sqrt(uses) * 1e-3, sqrt(uses) * 1e9
     for _ in range(100):
@@ -96,27 +97,22 @@ def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
     return large
 
 
-def expm1_safe(x: float) -> float:
-    """Return expm1(x), kept below 0."""
-    from math import expm1
-
-    return min(expm1(x), -1e-300)
-
-
 def least_sigma(
     holds: Callable[[DiscreteGaussian], bool], guess: float, side: int
 ) -> DiscreteGaussian | None:
     """Return the least (side 1) or largest (side -1) sigma near `guess` that holds, to five digits."""
+    if not _NARROWEST < guess < _WIDEST:
+        return None
     good, step = guess, 1.0005
     while not holds(_rounded(good, side)):
         good, step = good * step**side, step * step
-        if not 1e-3 < good < 1e14:
+        if not _NARROWEST < good < _WIDEST:
             return None
     bad, step = good / 1.0005**side, 1.0005
     while holds(_rounded(bad, side)):
         good, step = bad, step * step
         bad = good / step**side
-        if not isfinite(bad) or not 1e-3 < bad < inf:
+        if not _NARROWEST < bad < _WIDEST:
             return _rounded(good, side)
     while abs(good / bad - 1) > _CLOSE:
         middle = sqrt(good * bad)
@@ -126,8 +122,6 @@ def least_sigma(
 
 def _rounded(sigma: float, side: int) -> DiscreteGaussian:
     """Return the noise of a sigma rounded to five digits, away from the limit."""
-    from math import ceil, floor, log10
-
     unit = Fraction(10) ** (floor(log10(sigma)) - _DIGITS + 1)
     steps = Fraction(sigma) / unit
     return DiscreteGaussian((ceil(steps) if side > 0 else max(floor(steps), 1)) * unit)

@@ -19,9 +19,10 @@ def unreachable(task: Task, solve: Solver) -> GoalUnreachable:
     """Return the error for a task that no noise fulfils."""
     if not task.goals:
         return GoalUnreachable(f"No noise keeps {task.price} for {task.queries} queries within these limits.")
+    if not task.has_budget and task.max_epsilon is None:
+        return GoalUnreachable(f"{task.goals[0]} is too much to ask of the noises searched here.")
     if not task.has_budget:
         # Only the worst case can stand in the way of an accuracy.
-        assert task.max_epsilon is not None
         task = replace(task, epsilon=task.max_epsilon, delta=None, minimise=("variance", None))
         name = f"max_epsilon {float(task.max_epsilon or 0):g}"
     else:
