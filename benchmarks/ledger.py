@@ -26,7 +26,7 @@ from dovetail.noise import GeometricMixture
 from dovetail.privacy import Budget, privacy_loss
 from dovetail.release.ports import Request, Reservation
 
-from .report import Row, medians, show
+from .report import Row, show, timed
 
 TITLE = "Ledger on SQLite"
 EVENTS = 100_000
@@ -67,7 +67,7 @@ def _reservations(place: Path) -> Iterator[Row]:
     number = count()
     witnessed = Ledger.create(place / "seen.ledger", witness=place / "witness")
     seen = witnessed.account("visits", budget=Budget.approximate(1000, "1e-6"))
-    times = medians(
+    times = timed(
         {
             "reserve": lambda: account.reserve(Request(BODY % next(number), CHARGE, "ann")),
             "seen": lambda: seen.reserve(Request(BODY % next(number), CHARGE, "ann")),
@@ -102,7 +102,7 @@ def _opening(path: Path) -> Iterator[Row]:
         with Ledger.open(path) as ledger:
             ledger.account("visits").spent()
 
-    again = medians({"open": opened}, rounds=15)["open"]
+    again = timed({"open": opened}, rounds=15)["open"]
     first = statistics.median(_first_opening(path) for _ in range(7))
     case = f"open at {EVENTS:,} events, in a new process"
     yield Row(case, _ms(first), "100 ms", 0.1 / first, 1.0)
@@ -123,7 +123,7 @@ print(time.perf_counter() - begin)
 
 def _verifying(path: Path) -> Row:
     with Ledger.open(path) as ledger:
-        seconds = medians({"verify": ledger.verify}, rounds=5)["verify"]
+        seconds = timed({"verify": ledger.verify}, rounds=5)["verify"]
     return Row(f"verify {EVENTS:,} events", f"{seconds:.2f} s", "2 s", 2 / seconds, 1.0)
 
 

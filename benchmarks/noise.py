@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.noise import Geometric, GeometricMixture, LaplaceMixture, PiecewiseGeometric, PiecewiseLaplace
 
-from .report import Row, medians, show
+from .report import Row, show, timed
 
 TITLE = "Evaluating noise, against numpy.exp and the import of NumPy"
 MANY = 10_000_000
@@ -51,9 +51,9 @@ def _against_exp(
     case: str, functions: dict, x: np.ndarray, floats: np.ndarray, target: float | None
 ) -> Iterator[Row]:
     candidates = {name: lambda function=function: function(x) for name, function in functions.items()}
-    times = medians(candidates | {"exp": lambda: np.exp(floats)})
+    times = timed(candidates | {"exp": lambda: np.exp(floats)})
     for name in functions:
-        ratio = times["exp"] / times[name]
+        ratio = times.ratio("exp", name)
         yield Row(f"{name} of 1e7: {case}", _seconds(times[name]), _seconds(times["exp"]), ratio, target)
 
 
