@@ -141,6 +141,8 @@ def test_a_goal_out_of_reach_says_how_near_one_can_get() -> None:
         design(within=2, probability="0.99", max_epsilon="0.1", minimise="zeta")
     with pytest.raises(GoalUnreachable, match=r"with zeta 0\.1 .*least zeta is 1\.1"):
         design(zeta="0.1", within=2, probability="0.99")
+    with pytest.raises(GoalUnreachable, match=r"^within=4 at probability 0\.9 with max_epsilon 0\.2 is not"):
+        design(zeta="0.5", max_epsilon="0.2", within=4, probability="0.9")
 
 
 @pytest.mark.parametrize(

@@ -21,37 +21,42 @@ def unreachable(task: Task, solve: Solver) -> GoalUnreachable:
         return GoalUnreachable(f"No noise keeps {task.price} for {task.queries} queries within these limits.")
     if not task.has_budget and task.max_epsilon is None:
         return GoalUnreachable(f"{task.goals[0]} is too much to ask of the noises searched here.")
+    name = _binding_limit(task, solve)
     if not task.has_budget:
-        # Only the worst case can stand in the way of an accuracy.
+        # Only the worst case can stand in the way of an accuracy, so it is the budget.
         task = replace(task, epsilon=task.max_epsilon, delta=None, minimise=("variance", None))
-        name = f"max_epsilon {float(task.max_epsilon or 0):g}"
-    else:
-        name = task.price
-    goal, best = _binding(task, solve)
     queries = f" for {task.queries} queries" if task.queries > 1 else ""
-    parts = [f"{goal} with {name}{queries} is not possible"]
-    if best is not None:
-        parts.append(f"at this budget the best is probability {_digits(best, floor)}")
-    price = _least_price(task, goal, solve)
+    farthest = _farthest(task, solve)
+    if farthest is None:
+        parts = [f"{' and '.join(map(str, task.goals))} together with {name}{queries} is not possible"]
+        parts.append("each alone is")
+    else:
+        parts = [f"{farthest[0]} with {name}{queries} is not possible"]
+        parts.append(f"at this budget the best is probability {_digits(farthest[1], floor)}")
+    price = _least_price(task, solve)
     if price is not None:
         parts.append(f"at this accuracy the least {price}")
     return GoalUnreachable("; ".join(parts) + ".")
 
 
-def _binding(task: Task, solve: Solver) -> tuple[Goal, float | None]:
-    """Return the goal that is farthest out of reach, and the best probability it can have."""
-    worst: tuple[Goal, float | None] = (task.goals[0], None)
+def _binding_limit(task: Task, solve: Solver) -> str:
+    """Return the limit that stands in the way: the budget, unless it would do without max_epsilon."""
+    if task.max_epsilon is None or (task.has_budget and solve(replace(task, max_epsilon=None)) is None):
+        return task.price
+    return f"max_epsilon {float(task.max_epsilon):g}"
+
+
+def _farthest(task: Task, solve: Solver) -> tuple[Goal, float] | None:
+    """Return the goal that is farthest out of reach and the best probability it can have, if one is."""
+    found: list[tuple[Goal, float]] = []
     for goal in task.goals:
-        found = solve(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
-        if found is None:
-            continue
-        reached = (1 - outside(found.noise, goal.within)) ** goal.cells
-        if worst[1] is None or (not meets(found.noise, goal) and reached < worst[1]):
-            worst = (goal, reached)
-    return worst
+        best = solve(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
+        if best is not None and not meets(best.noise, goal):
+            found.append((goal, (1 - outside(best.noise, goal.within)) ** goal.cells))
+    return min(found, key=lambda pair: pair[1]) if found else None
 
 
-def _least_price(task: Task, goal: Goal, solve: Solver) -> str | None:
+def _least_price(task: Task, solve: Solver) -> str | None:
     if task.zeta is not None:
         measure: tuple[str, Fraction | None] = ("zeta", None)
     else:
