@@ -59,7 +59,8 @@ class PiecewiseGeometric(DecayingNoise):
     def stretched(self, d: Real) -> PiecewiseGeometric:
         """Return the noise for a query of sensitivity d: rates / d, breaks · d.
 
-        At a shift of d it has the losses that this noise has at a shift of 1.
+        Its worst loss at a shift of d is this noise's at a shift of 1. Its other losses are only nearly so:
+        across a break-point it takes values in between, so price it with `privacy_loss(..., sensitivity=d)`.
         """
         factor = check.integer("d", d, low=1, fix="Give the sensitivity in whole lattice steps.")
         return PiecewiseGeometric(
