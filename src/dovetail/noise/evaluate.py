@@ -37,12 +37,14 @@ def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x
     values = numbers(name, x)
     flat = values.reshape(-1)
     out = np.empty(flat.shape, np.float64)
-    with np.errstate(over="ignore"):  # far out a log-probability is -inf
+    # Far out a log-probability is -inf; a block with infinities of both signs has no sum.
+    with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, flat.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             part = flat[block].astype(np.float64)
-            unknown = np.isnan(part) if values.dtype.kind == "f" else None
-            if unknown is not None and unknown.any():
+            # The sum of a block is NaN if one of its values is; infinities of both signs are looked at too.
+            if values.dtype.kind == "f" and np.isnan(np.add.reduce(part)):
+                unknown = np.isnan(part)
                 part[unknown] = 0.0
                 out[block] = function(part)
                 out[block][unknown] = np.nan
@@ -228,9 +230,13 @@ class DecayTable:
 
     def _line(self, lift: Floats, x: Floats, number: NDArray[np.intp] | int) -> Floats:
         """Return lift - rate·x."""
-        result: Floats = x * -self.rate[number]
-        result += lift[number]
-        return result
+        if isinstance(number, int):
+            result: Floats = x * -self.rate[number]
+            result += lift[number]
+            return result
+        result = self.rate.take(number)
+        result *= x
+        return np.subtract(lift.take(number), result, out=result)
 
     def _after_start(self, x: Floats, number: NDArray[np.intp] | int) -> Floats:
         """Return x - start; the rest of an inexact start is taken off after the exact difference."""
@@ -266,7 +272,8 @@ class DecayTable:
         number = self.find(x)
         quick = self._line(self.tail_lift, x, number)
         np.exp(quick, out=quick)
-        quick += self.rest[number]
+        if not isinstance(number, int):
+            quick += self.rest.take(number)
         return quick
 
     def log_tail(self, x: Floats) -> Floats:
