@@ -59,3 +59,31 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     yield postgres_server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Start Spark in this process; where it cannot, tests fail and say what is missing rather than skip."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.fail(
+            "Spark needs Java 17 or 21: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
+        )
+    with warnings.catch_warnings():
+        # PySpark warns of changes to come in libraries that it uses.
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            # Settings that must not matter.
+            .config("spark.sql.session.timeZone", "America/New_York")
+            .config("spark.sql.ansi.enabled", "false")
+            .getOrCreate()
+        )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

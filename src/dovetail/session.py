@@ -227,9 +227,9 @@ def _lasting_name(source: Source) -> str:
     """Return what the ledger knows the data by, so that a second name does not bring a second budget."""
     from dovetail.ledger import source_name
 
-    if source.shipped or not isinstance(source.data, Path):
+    if source.place is None:
         return f"{'shipped' if source.shipped else 'memory'}://{source.name}"
-    return source_name(source.data, source.table)
+    return source_name(*source.place)
 
 
 def _refuse_persons(**options: Any) -> None:

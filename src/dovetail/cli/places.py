@@ -34,12 +34,13 @@ def read_source(
 def bare_source(data: str, name: str | None = None, table: str | None = None) -> Source:
     """Return the source that `data` names; a file comes before data that ship under its name."""
     from dovetail.release import Source
+    from dovetail.release.source import is_address
 
     if shipped(data):
         from dovetail import datasets
 
         return Source.of(datasets.adult(), name=name)
-    if "://" not in data and not Path(data).exists():
+    if not is_address(data) and not Path(data).exists():
         raise DataError(
             f"There is no file {data}. Give a CSV, Parquet or Arrow file, a DuckDB database, or the name of "
             f"data that ship with Dovetail: {', '.join(SHIPPED)}."
@@ -76,7 +77,7 @@ def kept_under(source: Source) -> str:
     """
     from dovetail.ledger import source_name
 
-    return f"shipped://{source.name}" if source.shipped else source_name(source.data, source.table)
+    return f"shipped://{source.name}" if source.place is None else source_name(*source.place)
 
 
 def data_named(place: str) -> Source | None:

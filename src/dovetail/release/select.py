@@ -117,12 +117,7 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
     if lattice.field.kind == "integer" and lattice.step == 1:
         point, inside = value, value.copy()
     else:
-        scale, share = lattice.step.denominator, lattice.step.numerator
-        point = exp.cast(value, "DOUBLE")
-        if scale != 1:
-            point = exp.Mul(this=point, expression=engine.constant("number", scale))
-        if share != 1:
-            point = exp.Div(this=point, expression=engine.constant("number", share), typed=False, safe=False)
+        point = engine.scaled(exp.cast(value, "DOUBLE"), lattice.step)
         half = exp.Add(this=point.copy(), expression=engine.constant("number", _HALF))
         inside = engine.whole(exp.Floor(this=half))
     return (
@@ -195,7 +190,8 @@ def _bin_number(engine: Engine, axis: Bins, value: Any) -> Any:
 
 def _divided(engine: Engine, axis: Bins, value: Any, width: int) -> Any:
     """Spell (value - first edge) // width: exact for whole numbers, and one step however many bins."""
-    start = engine.constant("integer", axis.edges[0])
+    # In 64 bits: a column of small integers would overflow in its own type.
+    start = exp.cast(engine.constant("integer", axis.edges[0]), "BIGINT")
     above = exp.paren(exp.Sub(this=value.copy(), expression=start), copy=False)
     return exp.IntDiv(this=above, expression=engine.constant("integer", width))
 

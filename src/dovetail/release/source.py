@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from dovetail.errors import DataError, InvalidParameter, shown
 
@@ -22,8 +23,11 @@ FORMATS = {
 }
 _KNOWN = (
     "the path of a CSV, Parquet or Arrow file or of a folder of such files, of a DuckDB database, "
-    "or a pandas, Polars, Arrow or Ibis table or a DuckDB connection"
+    "or a pandas, Polars, Arrow or Ibis table or a DuckDB connection; the address of a PostgreSQL database, "
+    "a Spark table or session or the address of a Spark master"
 )
+_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+_SPARK = ("spark://", "k8s://", "local[")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +62,10 @@ class Source:
                 table or data.table,
                 data.shipped,
             )
+        if isinstance(data, str) and is_address(data):
+            if not table:
+                raise InvalidParameter("table", table, "the name of a table there", 'table="visits"')
+            return cls(data, checked_name(name or _short_name(data, table)), schema, table)
         if isinstance(data, str | Path):
             path = Path(data)
             if not path.exists():
@@ -75,14 +83,28 @@ class Source:
 
     @property
     def format(self) -> str:
-        """Return "csv", "parquet", "arrow" or "duckdb" for a path, "memory" for anything else."""
+        """Return "csv", "parquet", "arrow" or "duckdb" for a path, a server's kind or "memory"."""
+        if isinstance(self.data, str):
+            return "postgresql" if self.data.startswith(_POSTGRES) else "spark"
         if not isinstance(self.data, Path):
-            return "memory"
+            return "spark" if type(self.data).__module__.startswith("pyspark.") else "memory"
         files = [self.data] if self.data.is_file() else self.files()
         kinds = {FORMATS.get(file.suffix.lower()) for file in files}
         if len(kinds) != 1 or None in kinds:
             raise DataError(f"{shown(str(self.data))} must be {_KNOWN}; a folder holds one kind of files.")
         return str(kinds.pop())
+
+    @property
+    def place(self) -> tuple[str | Path, str | None] | None:
+        """Return the path or address and the table that say which data these are; None for data in memory.
+
+        The same file is the same data whether this machine reads it or a Spark cluster.
+        """
+        if self.shipped or not isinstance(self.data, str | Path):
+            return None
+        if self.format == "spark":
+            return str(self.table) if "/" in str(self.table) else f"spark://{self.table}", None
+        return self.data, self.table
 
     def files(self) -> list[Path]:
         """Return the files of a folder, at any depth, in order; hidden ones left out."""
@@ -96,6 +118,23 @@ class Source:
         if not found:
             raise DataError(f"The folder {shown(str(self.data))} holds no CSV, Parquet or Arrow file.")
         return found
+
+
+def is_address(data: str) -> bool:
+    """Tell whether a text names a server rather than a file.
+
+    >>> is_address("postgresql://db/clinic"), is_address("people.csv")
+    (True, False)
+    """
+    return data.startswith((*_POSTGRES, *_SPARK))
+
+
+def _short_name(address: str, table: str) -> str:
+    """Return the database and the table, or the last part of a path."""
+    if address.startswith(_SPARK):
+        return table.rstrip("/").rsplit("/", 1)[-1]
+    database = urlsplit(address).path.strip("/")
+    return f"{database}-{table}" if database else table
 
 
 def checked_name(name: object) -> str:

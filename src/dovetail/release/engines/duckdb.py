@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
@@ -17,10 +16,9 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .failure import unreadable
 from .memory import arrow_table
-
-# The engine's own words may quote a row; they go to the operator's log and nowhere else.
-_log = logging.getLogger("dovetail.engine")
+from .spelling import scaled
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _KINDS = {
@@ -61,7 +59,7 @@ class DuckDB:
         except (DataError, InvalidParameter):
             raise
         except Exception as error:  # noqa: BLE001
-            raise self._failed(error) from None
+            raise unreadable(self._name, error) from None
         self._columns = {str(row[0]): self._stored(str(row[0]), str(row[1])) for row in described}
 
     def _open(self, source: Source) -> None:
@@ -157,6 +155,9 @@ class DuckDB:
             return exp.Literal.number(value)
         return exp.Literal.string(str(value))
 
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        return scaled(self, number, step)
+
     def whole(self, number: exp.Expression) -> exp.Expression:
         return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
 
@@ -172,7 +173,7 @@ class DuckDB:
                 rows: list[tuple[Any, ...]] = self._connection.execute(text).fetchall()
                 return rows
         except Exception as error:  # noqa: BLE001
-            raise self._failed(error) from None
+            raise unreadable(self._name, error) from None
 
     def close(self) -> None:
         if self._owned:
@@ -180,13 +181,6 @@ class DuckDB:
 
     def _spelled(self, statement: exp.Select) -> str:
         return statement.from_(self.relation, copy=False).sql("duckdb")
-
-    def _failed(self, error: Exception) -> DataError:
-        _log.debug("The engine failed on %s", self._name, exc_info=error)
-        return DataError(
-            f"The data {self._name!r} cannot be read. Check that its file or table is still there and whole; "
-            f"the operator's log of 'dovetail.engine' has the engine's own words."
-        )
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:

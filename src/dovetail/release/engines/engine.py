@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Protocol
 
 from dovetail.release.field import Constant, Field
@@ -32,6 +33,9 @@ class Engine(Protocol):
     def constant(self, kind: str, value: Constant) -> Any:
         """Spell a constant of that kind."""
 
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        """Spell a double in steps; beyond 2^60 steps any number as far out will do."""
+
     def whole(self, number: Any) -> Any:
         """Spell the conversion of a double that holds a whole number to a 64-bit integer."""
 
@@ -47,6 +51,14 @@ class Engine(Protocol):
 
 def connect(source: Source) -> Engine:
     """Open the engine that can read `source`."""
+    if source.format == "postgresql":
+        from .postgres import Postgres
+
+        return Postgres(source)
+    if source.format == "spark":
+        from .spark import Spark
+
+        return Spark(source)
     from .duckdb import DuckDB
 
     return DuckDB(source)

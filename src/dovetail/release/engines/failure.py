@@ -1,0 +1,32 @@
+"""One text for whatever goes wrong in an engine, so that an error says nothing about the rows."""
+
+from __future__ import annotations
+
+import logging
+
+from dovetail.errors import DataError
+
+# The engine's own words may quote a row; they go to the operator's log and nowhere else.
+_log = logging.getLogger("dovetail.engine")
+
+
+def unreadable(name: str, error: Exception) -> DataError:
+    """Log what the engine said and return the error that the analyst sees.
+
+    >>> "secret" in str(unreadable("people", ValueError("secret row")))
+    False
+    """
+    _log.debug("The engine failed on %s", name, exc_info=error)
+    return DataError(
+        f"The data {name!r} cannot be read. Check that its file or table is still there and whole; "
+        f"the operator's log of 'dovetail.engine' has the engine's own words."
+    )
+
+
+def missing_extra(engine: str, extra: str) -> DataError:
+    """Return the error for an engine whose driver is not installed.
+
+    >>> print(missing_extra("Spark", "spark"))
+    Reading from Spark needs an extra: pip install 'dovetail[spark]'.
+    """
+    return DataError(f"Reading from {engine} needs an extra: pip install 'dovetail[{extra}]'.")

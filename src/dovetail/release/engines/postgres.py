@@ -1,0 +1,163 @@
+"""Read a table of a PostgreSQL database; the server aggregates, in a read-only transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import DataError, InvalidParameter
+from dovetail.release.field import Constant, Field
+from dovetail.release.schema import Stored
+from dovetail.release.source import Source
+
+from .failure import missing_extra, unreadable
+from .postgres_values import TYPES, spelled_value
+from .spelling import typed_constant
+
+# The server's own settings must not change what a statement means.
+_SETTINGS = (
+    "SET LOCAL TIME ZONE 'UTC'; SET LOCAL datestyle = 'ISO, YMD'; "
+    "SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off"
+)
+# Domains are read as the type below them.
+_COLUMNS = """
+WITH RECURSIVE below AS (
+    SELECT attname, attnum, atttypid AS type FROM pg_catalog.pg_attribute
+    WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+  UNION ALL
+    SELECT attname, attnum, typbasetype FROM below JOIN pg_catalog.pg_type ON oid = type WHERE typtype = 'd'
+)
+SELECT attname::text, CASE WHEN typtype = 'e' THEN 'enum' ELSE typname::text END
+FROM below JOIN pg_catalog.pg_type ON oid = type WHERE typtype <> 'd' ORDER BY attnum
+"""
+
+
+class Postgres:
+    """One table, view or foreign table of a PostgreSQL database."""
+
+    dialect = "postgres"
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        self._table = _table_of(source)
+        self._engine = _opened(str(source.data))
+        try:
+            self._types = self._described()
+        except DataError:
+            self.close()
+            raise
+        except Exception as error:  # noqa: BLE001
+            self.close()
+            raise unreadable(self._name, error) from None
+        self._columns = {
+            name: TYPES[type_][1] if type_ in TYPES else Stored(None, usable=False)
+            for name, type_ in self._types.items()
+        }
+
+    def _described(self) -> dict[str, str]:
+        with self._engine.connect() as connection:
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+            if encoding != "UTF8":
+                raise DataError(
+                    f"The database of {self._name!r} keeps its texts in {encoding}, so they cannot be "
+                    "compared letter by letter. Use a database in UTF8."
+                )
+            spelled = self._table.sql("postgres")
+            number = connection.exec_driver_sql("SELECT to_regclass(%s)::oid::bigint", (spelled,)).scalar()
+            if number is None:
+                raise DataError(f"The database has no table {spelled} that this user can see.")
+            return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}
+
+    @property
+    def relation(self) -> exp.Expression:
+        return self._table.copy()
+
+    def columns(self) -> Mapping[str, Stored]:
+        return self._columns
+
+    def value(self, field: Field) -> Any:
+        column = exp.column(field.name, quoted=True)
+        return spelled_value(column, self._types[field.name], field.kind)
+
+    def constant(self, kind: str, value: Constant) -> Any:
+        return typed_constant(kind, value)
+
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        # PostgreSQL fails where a product is too large for a double or a quotient too small.
+        if step.denominator != 1:
+            far = min(Fraction(2**60) * step, Fraction(10**300) / step.denominator)
+            low, high = (self.constant("number", end) for end in (-far, far))
+            # Not with LEAST and GREATEST, which skip NULL.
+            near = (
+                exp.case()
+                .when(exp.LT(this=number.copy(), expression=low.copy()), low, copy=False)
+                .when(exp.GT(this=number.copy(), expression=high.copy()), high, copy=False)
+                .else_(number, copy=False)
+            )
+            number = exp.Mul(this=near, expression=self.constant("number", step.denominator))
+        if step.numerator != 1:
+            half = self.constant("number", Fraction(1, 2))
+            tiny = exp.LT(this=exp.Abs(this=number), expression=half)
+            # Less than half of one unit rounds to no step at all, whatever it is divided by.
+            number = exp.case().when(tiny, self.constant("number", 0), copy=False).else_(number.copy())
+            number = exp.Div(
+                this=number, expression=self.constant("number", step.numerator), typed=False, safe=False
+            )
+        return number
+
+    def whole(self, number: Any) -> exp.Expression:
+        return exp.cast(number, "BIGINT")
+
+    def wide_sum(self, integer: exp.Expression) -> exp.Expression:
+        # PostgreSQL adds 64-bit integers as numeric.
+        return exp.Sum(this=exp.cast(integer, "BIGINT"))
+
+    def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
+        text = statement.from_(self.relation, copy=False).sql("postgres")
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(_SETTINGS)
+                return [tuple(row) for row in connection.exec_driver_sql(text)]
+        except Exception as error:  # noqa: BLE001
+            # A time limit that only some rows reach reads like any other failure.
+            raise unreadable(self._name, error) from None
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def _opened(address: str) -> Any:
+    from sqlalchemy import create_engine, make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(address)
+    except ArgumentError:
+        # The address may hold a password: it is not shown.
+        raise InvalidParameter("source", "…", "postgresql://USER@HOST/DATABASE") from None
+    try:
+        engine = create_engine(
+            url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, hide_parameters=True
+        )
+    except ImportError:
+        raise missing_extra("PostgreSQL", "postgres") from None
+    # Without parameters, the driver leaves a percent sign in a text alone.
+    return engine.execution_options(postgresql_readonly=True, no_parameters=True)
+
+
+def _table_of(source: Source) -> exp.Expression:
+    """Return the table with every part quoted, so that letters keep their case."""
+    if not source.table:
+        raise InvalidParameter("table", source.table, "the name of a table in the database")
+    if '"' in source.table or "." not in source.table:
+        parts = exp.to_table(source.table, dialect="postgres") if '"' in source.table else None
+        named = [source.table] if parts is None else [part.name for part in parts.parts]
+    else:
+        named = source.table.split(".")
+    if not 1 <= len(named) <= 2 or not all(named):
+        raise InvalidParameter("table", source.table, "a table, or a schema and a table: clinic.visits")
+    schema = exp.to_identifier(named[0], quoted=True) if len(named) == 2 else None
+    return exp.Table(this=exp.to_identifier(named[-1], quoted=True), db=schema)

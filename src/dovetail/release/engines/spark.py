@@ -1,0 +1,126 @@
+"""Read a table through Spark: a cluster aggregates, only the cells reach this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import DataError, InvalidParameter
+from dovetail.release.field import Constant, Field
+from dovetail.release.schema import Stored
+from dovetail.release.source import Source
+
+from .failure import missing_extra, unreadable
+from .spark_values import family_of, spelled_value
+from .spelling import scaled, typed_constant
+
+# Settings of the user's session must not change what a statement means, nor make it fail on a row.
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.groupByOrdinal": "true",
+    # ${...} in a text would be replaced by a setting or an environment variable.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    # Old dates would be an error, depending on the rows.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+
+
+class Spark:
+    """One table of Spark's, read in a session of its own beside the user's."""
+
+    dialect = "spark"
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        # A name that no catalog holds; it is visible to every session of this application.
+        self._view = f"dovetail_{os.urandom(8).hex()}"
+        try:
+            frame = _frame_of(source)
+            frame.createGlobalTempView(self._view)
+            self._session = _session_beside(frame.sparkSession)
+            self._catalog = self._session.conf.get("spark.sql.globalTempDatabase", "global_temp")
+            fields = frame.schema.fields
+        except (DataError, InvalidParameter):
+            raise
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+        self._families = {field.name: family_of(field.dataType) for field in fields}
+        self._columns = {name: family.stored for name, family in self._families.items()}
+
+    @property
+    def relation(self) -> exp.Expression:
+        return exp.Table(
+            this=exp.to_identifier(self._view, quoted=True), db=exp.to_identifier(self._catalog, quoted=True)
+        )
+
+    def columns(self) -> Mapping[str, Stored]:
+        return self._columns
+
+    def value(self, field: Field) -> Any:
+        return spelled_value(exp.column(field.name, quoted=True), self._families[field.name], field.kind)
+
+    def constant(self, kind: str, value: Constant) -> Any:
+        return typed_constant(kind, value)
+
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        return scaled(self, number, step)
+
+    def whole(self, number: Any) -> Any:
+        return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
+
+    def wide_sum(self, integer: Any) -> Any:
+        # A sum of 64-bit integers stays one and fails when it is full; of 28 digits it has 38.
+        return exp.Sum(this=exp.cast(integer, "DECIMAL(28, 0)"))
+
+    def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
+        text = statement.from_(self.relation, copy=False).sql("spark")
+        try:
+            return [tuple(row) for row in self._session.sql(text).collect()]
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def close(self) -> None:
+        try:
+            self._session.catalog.dropGlobalTempView(self._view)
+        except Exception as error:  # noqa: BLE001
+            # The user may have stopped Spark before; there is nothing left to let go of then.
+            unreadable(self._name, error)
+
+
+def _frame_of(source: Source) -> Any:
+    """Return the data as a Spark table: a DataFrame, a table of a session's, or one read through a master."""
+    if hasattr(source.data, "sparkSession"):
+        return source.data
+    if not source.table:
+        raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
+    session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
+    # Parquet says its types; other formats are read by the user, who gives the DataFrame.
+    return session.read.parquet(source.table) if "/" in source.table else session.table(source.table)
+
+
+def _session_at(master: str) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise missing_extra("Spark", "spark") from None
+    return SparkSession.builder.master(master).appName("dovetail").getOrCreate()
+
+
+def _session_beside(users: Any) -> Any:
+    """Return a session with the user's settings where ours don't matter."""
+    session = users.newSession()
+    inherited = {key: value for key, value in users.conf.getAll.items() if key.startswith("spark.sql.")}
+    for key, value in {**inherited, **_SETTINGS}.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session
