@@ -135,7 +135,7 @@ def _opened(address: str) -> Any:
 
     try:
         url = make_url(address)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         # The address may hold a password: it is not shown.
         raise InvalidParameter("source", "…", "postgresql://USER@HOST/DATABASE") from None
     try:

@@ -97,7 +97,8 @@ _SPELLED = {
     # In the session's time zone, which is UTC.
     ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
     ("zoned", "date"): "CAST(x AS DATE)",
-    ("collated", "text"): "COLLATE(x, 'UTF8_BINARY')",
+    # A plain STRING is compared byte by byte.
+    ("collated", "text"): "CAST(x AS STRING)",
 }
 _templates = Templates("spark")
 
