@@ -92,7 +92,8 @@ def statement(engine: Engine, question: Question) -> Any:
     if kept:
         # Naming the count keeps the engine from filtering each row; most rows have a declared value.
         counted = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
-        inside = exp.case().when(counted, exp.and_(*kept)).else_(exp.false())
+        both = exp.and_(*kept, copy=False)
+        inside = exp.case().when(counted, both, copy=False).else_(exp.false(), copy=False)
         select = select.having(inside, copy=False)
     return select
 
