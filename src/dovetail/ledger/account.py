@@ -23,13 +23,13 @@ from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 from .amounts import columns, seal
 from .answers import answered_before, digest
 from .names import plain
+from .prepared import run
 from .schema import WHOLE, datasets, plans, requests
 from .standing import row_of, standing
 from .store import Pen, Store, event_at
 
 _LONGEST_REASON = 200
 
-# Built once: SQLAlchemy needs longer to build such a statement than SQLite to run it.
 _RESERVE = insert(requests).values(closing=None)
 _PAY = (
     update(datasets)
@@ -111,7 +111,7 @@ class DatasetAccount:
             made = pen.record("reservation", self._dataset, content)
             row = {"id": made.sequence, "dataset": self._dataset, "analyst": request.analyst}
             row |= {"key": request.key, "question": digest(request.body), "state": "reserved"}
-            pen.connection.execute(_RESERVE, row)
+            run(pen.connection, _RESERVE, row)
         return Reservation(made.sequence)
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
@@ -151,8 +151,7 @@ class DatasetAccount:
         total = columns(spent + charge)
         # The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more.
         seen = {"of": self._dataset, "seen": row["latest"]}
-        paid = pen.connection.execute(_PAY, total | seen | {"latest": pen.next})
-        if paid.rowcount != 1:
+        if run(pen.connection, _PAY, total | seen | {"latest": pen.next}).changed != 1:
             raise LedgerCorrupt("the sum of a dataset moved while the ledger was locked. Nothing was spent.")
         return {"charge": charge.to_dict(), "seal": seal(row["budget"], total)}
 
@@ -169,9 +168,9 @@ class DatasetAccount:
         """Use slots of a plan that was paid before, all of them or none."""
         wanted = integer("slots", wanted, low=1, high=2**31)
         mine = {"plan": plan, "of": self._dataset}
-        if connection.execute(_TAKE_SLOTS, mine | {"wanted": wanted}).rowcount == 1:
+        if run(connection, _TAKE_SLOTS, mine | {"wanted": wanted}).changed == 1:
             return plan
-        row = connection.execute(_SLOTS, mine).one_or_none()
+        row = run(connection, _SLOTS, mine).first
         if row is None:
             raise InvalidParameter(
                 "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
@@ -187,8 +186,8 @@ class DatasetAccount:
     def _close(self, reservation: Reservation, state: str, kind: str, content: Mapping[str, Any]) -> datetime:
         with self._store.writing() as pen:
             mine = {"request": reservation.id, "of": self._dataset}
-            closed = pen.connection.execute(_CLOSE, mine | {"state": state, "closing": pen.next})
-            if closed.rowcount != 1:
+            closed = run(pen.connection, _CLOSE, mine | {"state": state, "closing": pen.next})
+            if closed.changed != 1:
                 raise LedgerError(
                     f"reservation {reservation.id} of {self.name!r} is not open: "
                     "it was answered, failed or never made."

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, select
 from dovetail.errors import LedgerBusy, LedgerError, RequestConflict
 from dovetail.release.ports import Request, StoredAnswer
 
+from .prepared import run
 from .schema import requests
 from .store import event_at
 
@@ -41,12 +42,12 @@ def answered_before(connection: Connection, dataset: int, request: Request) -> S
     """Return the stored answer to a retry or to the same question; refuse a retry that has none."""
     if request.key is not None:
         sought = {"of": dataset, "by": request.analyst, "under": request.key}
-        row = connection.execute(_BY_KEY, sought).one_or_none()
+        row = run(connection, _BY_KEY, sought).first
         if row is not None:
             return _retried(connection, row, request)
     if request.fresh:
         return None
-    row = connection.execute(_BY_QUESTION, {"of": dataset, "asked": digest(request.body)}).one_or_none()
+    row = run(connection, _BY_QUESTION, {"of": dataset, "asked": digest(request.body)}).first
     return None if row is None else _stored(connection, row, request.body)
 
 

@@ -13,6 +13,7 @@ from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
 from .amounts import charge_of
+from .prepared import run
 from .schema import datasets
 
 _ROW = select(datasets).where(datasets.c.id == bindparam("of"))
@@ -20,7 +21,8 @@ _ROW = select(datasets).where(datasets.c.id == bindparam("of"))
 
 def row_of(connection: Connection, dataset: int) -> Mapping[str, Any]:
     """Return a dataset's row by column name."""
-    return dict(connection.execute(_ROW, {"of": dataset}).mappings().one())
+    found: dict[str, Any] = run(connection, _ROW, {"of": dataset}).rows[0]._asdict()
+    return found
 
 
 def standing(row: Mapping[str, Any]) -> tuple[Budget, Charge]:

@@ -17,6 +17,7 @@ from . import chain
 from .chain import Event, Head, canonical, origin
 from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
+from .prepared import run
 from .schema import SCHEMA_VERSION, events, ledger, metadata
 from .witness import Witness
 
@@ -121,8 +122,7 @@ class Store:
     def writing(self) -> Iterator[Pen]:
         """Hold the only pen; what was recorded is durable when this ends, and undone if it raises."""
         with translated(self.place), self._own().writer.begin() as connection:
-            row = connection.execute(_LOCK).one()
-            pen = Pen(connection, Head(row.sequence, row.hash))
+            pen = Pen(connection, Head(*run(connection, _LOCK).rows[0]))
             yield pen
             pen.put_down()
         if self._witness is not None and pen.written:
@@ -156,7 +156,7 @@ class Pen:
         event = Event(self.next, chain.now().isoformat(), kind, dataset, canonical(content))
         self.head = Head(event.sequence, event.hash_after(self.head.hash))
         row = {"sequence": event.sequence, "at": event.at, "kind": kind, "dataset": dataset}
-        self.connection.execute(_RECORD, row | {"content": event.content, "hash": self.head.hash})
+        run(self.connection, _RECORD, row | {"content": event.content, "hash": self.head.hash})
         return event
 
     def put_down(self) -> None:
@@ -165,10 +165,10 @@ class Pen:
             return
         found = {"found": self._found.sequence, "found_hash": self._found.hash}
         moved = {"sequence": self.head.sequence, "hash": self.head.hash}
-        if self.connection.execute(_ADVANCE, found | moved).rowcount != 1:
+        if run(self.connection, _ADVANCE, found | moved).changed != 1:
             raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
 
 
 def event_at(connection: Connection, sequence: int) -> Any:
     """Return the row of one event, or None."""
-    return connection.execute(_EVENT, {"number": sequence}).one_or_none()
+    return run(connection, _EVENT, {"number": sequence}).first
