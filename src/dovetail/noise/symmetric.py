@@ -57,13 +57,16 @@ class Noise(ABC):
         """Return the least t from which `holds` is true, `start` being near it."""
 
     @abstractmethod
-    def expect(self, cost: Callable[[Any], Any]) -> float: ...
+    def expect(self, cost: Callable[[Any], Any]) -> float:
+        """Return E cost(Y) for any cost that takes an array."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which `from_dict` makes the same noise again."""
 
     @abstractmethod
-    def stretched(self, d: Real) -> Noise: ...
+    def stretched(self, d: Real) -> Noise:
+        """Return the noise for a query of sensitivity d."""
 
     # What follows from them.
 

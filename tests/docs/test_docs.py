@@ -1,0 +1,147 @@
+"""The documentation is complete, its code runs, and its generated parts are up to date."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from document_blocks import ROOT, blocks, run
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+# They start a server or a Java machine of their own.
+ELSEWHERE = {"postgresql.md", "spark.md", "billion-rows.md"}
+SLOW = {"tutorial.md"}
+PACKAGES = ("audit", "datasets", "design", "ledger", "noise", "privacy", "sampling")
+
+
+def _runnable() -> list[object]:
+    found = []
+    for page in PAGES:
+        kinds = {block.language for block in blocks(page) if block.language == "python" or block.commands()}
+        if kinds & {"python", "console", "sh", "shell", "bash"} and page.name not in ELSEWHERE:
+            marks = [pytest.mark.slow] if page.name in SLOW else []
+            found.append(pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("page", _runnable())
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    assert run(page, tmp_path) > 0
+
+
+def _documented() -> set[str]:
+    """Return what the reference pages describe, by the object's own place."""
+    found = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        for path in re.findall(r"^::: ([\w.]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+            found.add(id(_object(path)))
+    return found
+
+
+def _object(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _public() -> dict[str, object]:
+    named = {
+        f"dovetail.{name}": getattr(dovetail, name) for name in dovetail.__all__ if name != "__version__"
+    }
+    for package in PACKAGES:
+        module = importlib.import_module(f"dovetail.{package}")
+        named |= {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
+    return {path: value for path, value in named.items() if not inspect.ismodule(value)}
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    documented, public = _documented(), _public()
+    assert len(public) > 60
+    missing = sorted(path for path, value in public.items() if id(value) not in documented)
+    assert not missing, f"add '::: NAME' to a page of docs/reference: {missing}"
+
+
+def test_every_public_method_has_a_docstring() -> None:
+    """What has no docstring is left out of the reference."""
+    bare = []
+    for path, value in _public().items():
+        if inspect.isclass(value) and not issubclass(value, Exception):
+            for name, member in inspect.getmembers(value):
+                described = inspect.isroutine(member) or isinstance(member, property)
+                # A query's `checked` is the protocol Query, described there; sessions call it.
+                hidden = name.startswith("_") or name == "checked"
+                if described and not hidden and not inspect.getdoc(member):
+                    bare.append(f"{path}.{name}")
+    assert not bare
+
+
+def test_the_page_of_commands_is_what_the_commands_say() -> None:
+    written = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert written == runpy.run_path(str(DOCS / "commands.py"))["page"](), "run: python docs/commands.py"
+
+
+def test_every_command_is_on_that_page() -> None:
+    from typer.main import get_command
+
+    from dovetail.cli.app import app
+
+    written = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        for full in [name, *(f"{name} {inner}" for inner in getattr(command, "commands", ()))]:
+            assert re.search(rf"^##+ dovetail {full}$", written, re.MULTILINE), full
+
+
+def test_every_page_is_in_the_navigation_or_linked_from_one_that_is() -> None:
+    navigation = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    reached = {(DOCS / page).resolve() for page in _leaves(navigation)}
+    assert all(page.exists() for page in reached), sorted(map(str, reached))
+    waiting = list(reached)
+    while waiting:
+        page = waiting.pop()
+        for target in re.findall(r"\]\(([^)#:\s]+\.md)", page.read_text(encoding="utf-8")):
+            found = (page.parent / target).resolve()
+            if found not in reached and found.exists():
+                reached.add(found)
+                waiting.append(found)
+    left = {page.resolve() for page in DOCS.rglob("*.md")} - reached
+    assert not left, sorted(map(str, left))
+
+
+def _leaves(entries: object) -> list[str]:
+    if isinstance(entries, str):
+        return [entries]
+    values = entries.values() if isinstance(entries, dict) else entries
+    return [leaf for value in values for leaf in _leaves(value)]  # type: ignore[union-attr]
+
+
+def test_the_runner_notices_a_page_that_is_wrong(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nassert 1 == 2\n```\n")
+    with pytest.raises(AssertionError):
+        run(page, tmp_path)
+    page.write_text("```console\n$ dovetail version # exit code 3\n```\n")
+    with pytest.raises(AssertionError):
+        run(page, tmp_path)
+
+
+def test_the_table_of_variances_is_what_the_script_prints() -> None:
+    made = runpy.run_path(str(DOCS / "pictures" / "noise.py"))["table"]()
+    assert made in (DOCS / "noise.md").read_text(encoding="utf-8")
+
+
+def test_the_threat_model_names_tests_that_exist() -> None:
+    text = (DOCS / "threat-model.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+|test_\w+\.py)`", text)
+    assert len(named) > 10
+    files = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    for name in named:
+        assert name in files or (ROOT / name).exists(), name

@@ -1,0 +1,76 @@
+"""Find the code in a page and run it as a reader would: in order, in one empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+_BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# They take up to a minute and have tests of their own.
+_TESTED = ("dovetail paper", "dovetail demo")
+_CODE = re.compile(r"#.*\bexit code (\d)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, its text and the line on which it starts."""
+
+    language: str
+    text: str
+    line: int
+
+    def commands(self) -> list[tuple[str, int]]:
+        """Return the `dovetail` commands of the block, each with the exit code that its comment promises."""
+        found = []
+        for line in self.text.replace("\\\n", " ").splitlines():
+            command = line.removeprefix("$ ").strip()
+            if command.startswith("dovetail ") and not command.startswith(_TESTED):
+                promised = _CODE.search(command)
+                found.append((command, int(promised[1]) if promised else 0))
+        return found
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    return [Block(m[1], m[2], text.count("\n", 0, m.start()) + 2) for m in _BLOCK.finditer(text)]
+
+
+def run(page: Path, folder: Path) -> int:
+    """Run all Python and all `dovetail` commands of a page in `folder`; return how many blocks ran."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    ran = 0
+    for block in blocks(page):
+        if block.language == "python":
+            # Blank lines in front, so that an error names the line of the page.
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            exec(code, namespace)
+            ran += 1
+        elif block.language in ("console", "sh", "shell", "bash") and block.commands():
+            for command, promised in block.commands():
+                _in_shell(command, folder, promised)
+            ran += 1
+    return ran
+
+
+def _in_shell(command: str, folder: Path, promised: int) -> None:
+    """Run one command line in a shell, with `dovetail` being the package under test."""
+    function = f'dovetail() {{ {shlex.quote(sys.executable)} -m dovetail "$@"; }}'
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "XDG_DATA_HOME": str(folder / "home")}
+    done = subprocess.run(
+        ["bash", "-c", f"{function}\n{command}"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == promised, (command, done.returncode, done.stdout, done.stderr)
