@@ -213,6 +213,29 @@ def test_a_mean_uses_two_slots_of_a_plan(tmp_path: Path) -> None:
             session.count(where="age > 3", plan=plan)
 
 
+def test_an_answer_says_what_its_plan_cost_and_how_many_are_left(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.pure(3)) as session:
+        plan = session.plan(dv.Geometric("0.5"), queries=4)
+        answer = session.mean("age", low=0, high=100, step=1, plan=plan)
+        said = "2 left of its 4 answers (epsilon 2 in the worst case, zeta 1.08011 on average)"
+        assert said in str(answer)
+        assert said in answer._repr_html_()
+        assert json.loads(answer.to_json())["paid_by"]["left"] == 2
+        assert repr(session.plans[0]).startswith(f"<plan {plan.id}: 2 left of 4 answers with ")
+        assert session.plans == [plan]
+
+
+def test_error_bars_are_shown_at_the_probability_that_was_asked_for(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.pure(3)) as session:
+        answer = session.histogram("sex", within=5, probability="0.8")
+        assert "± 5 " in str(answer)
+        assert "80 % interval" in answer._repr_html_()
+        assert [row["high"] - row["value"] for row in answer.table.to_pylist()] == [5, 5]
+        assert "± holds with probability 0.8;" in str(
+            session.sql("SELECT COUNT(*) FROM adult", within=9, probability=0.8)
+        )
+
+
 def test_a_retry_returns_the_answer_and_another_question_under_its_key_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         pay = {"noise": dv.Geometric("0.5"), "request": "abc", "fresh": True}

@@ -94,13 +94,24 @@ def test_sums_means_bins_and_where_work(run) -> None:
     assert abs(count["value"] - 4209) < 50
 
 
+def test_every_output_shows_the_probability_that_was_asked_for(run) -> None:
+    asked = ("release", "adult", "--by", "sex", "--within", "5", "--probability", "0.8")
+    shown = run(*asked, "--budget", "epsilon=1").stdout
+    assert "± 5 " in shown
+    assert "probability 80 % or more" in shown
+    kept = json.loads(run(*asked, "--json").stdout)
+    assert kept["level"] == "4/5"
+    assert all(row["high"] - row["value"] == 5 for row in kept["rows"])
+    planned = (*asked, "--queries", "2", "--budget", "epsilon=9", "--name", "planned", "--ledger", "p.ledger")
+    assert json.loads(run(*planned, "--json").stdout)["level"] == "4/5"
+
+
 def test_a_planned_budget_is_shared_among_its_answers(run) -> None:
     asked = ("release", "adult", "--queries", "2", "--where")
-    assert (
-        "one of 2 answers, paid together in advance (epsilon 1 in the worst case"
-        in run(*asked, "age > 40", "--budget", "epsilon=1").stdout
-    )
-    run(*asked, "age > 50")
+    first = run(*asked, "age > 40", "--budget", "epsilon=1").stdout
+    assert "of 2 answers, paid together in advance (epsilon 1 in the worst case, zeta 0.647458" in first
+    assert "remains   1 of the 2 answers of this plan; beside it epsilon 0" in first
+    assert "remains   0 of the 2 answers" in run(*asked, "age > 50").stdout
     assert "2 answers" in run(*asked, "age > 60", code=3).stderr
 
 

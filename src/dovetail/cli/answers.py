@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,14 @@ from dovetail.errors import InvalidParameter
 
 from .chart import Line, amount, draw
 from .noises import spelled
-from .screen import number, printable, say, stdout
+from .screen import printable, say, stdout
 from .words import question_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from dovetail.privacy import Charge
-    from dovetail.release import Answer, Plan
+    from dovetail.release import Answer
 
 PICTURES = (".png", ".svg", ".pdf")
 NEIGHBOURS = {
@@ -28,19 +27,21 @@ NEIGHBOURS = {
 }
 
 
-def lines_of(answer: Answer, level: str = "0.95") -> list[Line]:
-    """Return the cells of an answer with their intervals at a level."""
+def lines_of(answer: Answer) -> list[Line]:
+    """Return the cells of an answer with their intervals at its level."""
     keys = answer.query.cell_keys()
-    found, bars = answer.values(), answer.bars(level)
+    found, bars = answer.values(), answer.bars(answer.level)
     return [
         Line(", ".join(map(_label, cell)) or "answer", float(value), float(bar.low), float(bar.high))
         for cell, value, bar in zip(keys, found, bars, strict=True)
     ]
 
 
-def show(answer: Answer, place: str, level: str, plans: Sequence[Plan]) -> None:
-    """Print an answer with its price; `plans` are those of its session."""
-    screen, lines = stdout(), lines_of(answer, level)
+def show(answer: Answer, place: str) -> None:
+    """Print an answer with its price; `place` is where its ledger is."""
+    from dovetail.release.display import percent
+
+    screen, lines = stdout(), lines_of(answer)
     screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
     if answer.query.grouped:
         draw(screen, lines)
@@ -51,27 +52,35 @@ def show(answer: Answer, place: str, level: str, plans: Sequence[Plan]) -> None:
     notes(
         screen,
         {
-            "error": f"{each} holds the true number with probability {percent(level)} or more",
+            "error": f"{each} holds the true number with probability {percent(answer.level)} or more",
             "noise": f"{spelled(answer.noise)}, drawn anew for every cell"
             if len(lines) > 1
             else spelled(answer.noise),
-            "cost": cost(answer, plans),
-            "remains": str(answer.remaining),
+            "cost": cost(answer),
+            "remains": rest(answer),
             "protects": NEIGHBOURS[answer.neighbours],
             "ledger": place,
         },
     )
 
 
-def cost(answer: Answer, plans: Sequence[Plan]) -> str:
+def cost(answer: Answer) -> str:
     """Return what an answer cost, in words."""
+    plan = answer.paid_by
     if answer.stored:
-        return f"nothing: this is the answer given on {answer.answered_at:%Y-%m-%d at %H:%M} UTC"
-    plan = next((plan for plan in plans if plan.id == answer.plan), None)
+        when = f"{answer.answered_at:%Y-%m-%d at %H:%M} UTC"
+        return f"nothing: this is the answer given on {when}; rows that changed since need --fresh"
     if plan is None:
         return charge_in_words(answer.charge)
-    paid = charge_in_words(plan.charge)
-    return f"nothing more: one of {plan.slots} answers, paid together in advance ({paid})"
+    return f"nothing more: of {plan.slots} answers, paid together in advance ({plan.price()})"
+
+
+def rest(answer: Answer) -> str:
+    """Return what can still be asked, in words."""
+    plan = answer.paid_by
+    if plan is None:
+        return str(answer.remaining)
+    return f"{plan.left} of the {plan.slots} answers of this plan; beside it {answer.remaining}"
 
 
 def charge_in_words(charge: Charge) -> str:
@@ -96,12 +105,12 @@ def notes(screen: Console, said: dict[str, str]) -> None:
         say(screen, f"{word:<{wide}}  ", text, "dim")
 
 
-def write_csv(answer: Answer, level: str) -> None:
+def write_csv(answer: Answer) -> None:
     """Print the cells as CSV: the columns, then value, low and high."""
     names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([*names, "value", "low", "high"])
-    for row in answer.rows(level):
+    for row in answer.rows():
         writer.writerow([*row["keys"].values(), row["value"], row["low"], row["high"]])
 
 
@@ -120,17 +129,6 @@ def check_picture(path: str | None) -> None:
 def draw_picture(answer: Answer, path: str) -> None:
     """Write the chart of an answer to a file."""
     answer.plot().figure.savefig(path, dpi=150)
-
-
-def percent(level: str) -> str:
-    """Return a level for reading.
-
-    >>> percent("0.95"), percent("19/20")
-    ('95 %', '95 %')
-    """
-    from fractions import Fraction
-
-    return f"{number(float(Fraction(level)) * 100)} %"
 
 
 def _label(key: object) -> str:

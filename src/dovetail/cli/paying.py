@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dovetail.check import integer
+from dovetail.check import integer, rational
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
 
 from .budgets import read_budget
@@ -39,9 +40,9 @@ class Payment:
     slots: int | None = None
 
     @property
-    def level(self) -> str:
+    def level(self) -> Fraction:
         """The level of the intervals to show: the probability that was asked for."""
-        return str(self.pay.get("probability", "0.95"))
+        return rational("probability", self.pay.get("probability", "0.95"))
 
     @property
     def shares(self) -> int | None:

@@ -47,6 +47,9 @@ class Remaining:
             parts.append(f"delta {shown_number(self.delta, down=True)}")
         return ", ".join(parts)
 
+    def __repr__(self) -> str:
+        return f"<remaining: {self}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

@@ -164,6 +164,10 @@ class Charge:
             parts.append(f"delta {shown_number(self.delta * DELTA_UNIT)}")
         return ", ".join(parts)
 
+    def __repr__(self) -> str:
+        # Whole units and sixteen orders are for programs: a notebook shows what a person reads.
+        return f"<charge: {self}>"
+
 
 def response_curve(epsilon: int | None) -> list[int | None]:
     """Return, rounded up, the Rényi curve of randomised response with `epsilon` (in units of 1e-9).

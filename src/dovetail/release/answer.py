@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from .plan import Plan
+
 FORMAT = "dovetail.answer/1"
-_LEVEL = Fraction(95, 100)
+USUAL_LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +35,8 @@ class Answer:
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
     `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
     `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
-    and then `charge` is zero, because the plan was charged when it was opened.
+    and then `charge` is zero, because the plan was charged when it was opened: `paid_by` tells its price.
+    `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
     """
 
     dataset: str
@@ -49,6 +52,8 @@ class Answer:
     clamp: bool = False
     plan: int | None = None
     adjusted: tuple[int, ...] | None = None
+    level: Fraction = USUAL_LEVEL
+    paid_by: Plan | None = None
 
     @property
     def remaining(self) -> Remaining:
@@ -68,8 +73,8 @@ class Answer:
 
     @property
     def table(self) -> pyarrow.Table:
-        """The cells with their values and error bars at the level of 95 %."""
-        return self._tabled(_LEVEL, False)
+        """The cells with their values and error bars at `level`."""
+        return self._tabled(self.level, False)
 
     def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> Any:
         """Return (low, high), or a table of them.
@@ -104,7 +109,7 @@ class Answer:
             return [Fraction(count) for count in self.adjusted]
         return values(self.query, self.cells, self.clamp)
 
-    def rows(self, level: Real = _LEVEL) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
         names = [axis.field.name for axis in self.query.axes] if self.query.grouped else []
         found = self.values()
@@ -115,7 +120,7 @@ class Answer:
                 "low": exact_number(self.query, bar.low),
                 "high": exact_number(self.query, bar.high),
             }
-            for keys, value, bar in zip(self.query.cell_keys(), found, self.bars(level), strict=True)
+            for keys, value, bar in zip(self.query.cell_keys(), found, self.bars(self.level), strict=True)
         ]
 
     def to_json(self) -> str:
@@ -128,12 +133,13 @@ class Answer:
                 "query": self.query.to_dict(),
                 "neighbours": self.neighbours,
                 "rows": self.rows(),
-                "level": str(_LEVEL),
+                "level": str(self.level),
                 "noise": self.noise.to_dict(),
                 "noises": [noise.to_dict() for noise in self.noises],
                 "step": str(self.query.step),
                 "charge": self.charge.to_dict(),
                 "plan": self.plan,
+                "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
                 "remaining": {
                     "epsilon": str(left.epsilon),
                     "delta": str(left.delta),

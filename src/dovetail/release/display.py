@@ -20,7 +20,7 @@ _LONGEST_LABEL = 40
 
 def as_text(answer: Answer) -> str:
     """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
-    found, bars = answer.values(), answer.bars()
+    found, bars = answer.values(), answer.bars(answer.level)
     if not answer.query.grouped:
         return f"{amount(found[0], bars[0])}\n{notes(answer)}"
     names = [cut(", ".join(map(label, keys))) for keys in answer.query.cell_keys()[:MOST_ROWS]]
@@ -38,10 +38,12 @@ def as_text(answer: Answer) -> str:
 
 def as_html(answer: Answer) -> str:
     """Return the answer for a notebook; everything that came from outside is escaped."""
-    found, bars = answer.values(), answer.bars()
+    found, bars = answer.values(), answer.bars(answer.level)
     top = max([*found, *(bar.high for bar in bars), Fraction(1)])
     names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
-    head = "".join(f"<th>{escape(name)}</th>" for name in [*names, "value", "95 % interval", ""])
+    head = "".join(
+        f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
+    )
     rows = []
     for keys, value, bar in list(zip(answer.query.cell_keys(), found, bars, strict=True))[:MOST_ROWS]:
         cells = [escape(label(key)) for key in keys]
@@ -56,10 +58,14 @@ def notes(answer: Answer) -> str:
     """Return what must be said beside the numbers: what is protected, and what it cost."""
     when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
     kind = "row added or removed" if answer.neighbours == "add-remove" else "row replaced"
-    price = f"paid by plan {answer.plan}" if answer.plan is not None else f"cost {answer.charge}"
+    price, rest = f"cost {answer.charge}", f"remaining {answer.remaining}"
+    if answer.paid_by is not None:
+        plan = answer.paid_by
+        price = f"paid by plan {plan.id}, {plan.left} left of its {plan.slots} answers ({plan.price()})"
+        rest = f"remaining outside of plans {answer.remaining}"
     if answer.stored:
         price = f"free: given before, on {when}"
-    return f"± holds with probability 0.95; {kind}; {price}; remaining {answer.remaining}"
+    return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
 
 
 def amount(value: Fraction, bar: Bar) -> str:
@@ -87,6 +93,15 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
         f'<svg width="164" height="12"><rect x="2" y="2" width="{end:.1f}" height="8" fill="#8fb3d9"/>'
         f'<line x1="{low + 2:.1f}" x2="{high + 2:.1f}" y1="6" y2="6" stroke="#333"/></svg>'
     )
+
+
+def percent(level: Fraction) -> str:
+    """Return a probability for reading.
+
+    >>> percent(Fraction(19, 20))
+    '95 %'
+    """
+    return f"{float(level) * 100:.6g} %"
 
 
 def cut(text: str) -> str:

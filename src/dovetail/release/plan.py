@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
@@ -26,7 +27,8 @@ class Plan:
     """A noise and a number of answers, paid together.
 
     Noise and sensitivity are fixed before the first answer, so `slots` questions chosen one after another
-    compose exactly as if they had been chosen at once. Unused slots are not refunded.
+    compose exactly as if they had been chosen at once. Unused slots are not refunded. `left` is how many
+    were left when the plan was looked at; `session.plans` looks again.
     """
 
     id: int
@@ -35,6 +37,44 @@ class Plan:
     charge: Charge
     neighbours: Neighbours
     session: bool = False
+    left: int | None = field(default=None, compare=False)
+
+    @property
+    def total(self) -> PrivacyLoss:
+        """The privacy loss of all its answers together."""
+        return whole_loss(self.noise, self.slots * parts_per_slot(self.neighbours))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form of what was paid, and of what all answers cost in other senses."""
+        return {
+            "id": self.id,
+            "slots": self.slots,
+            "left": self.left,
+            "charge": self.charge.to_dict(),
+            "worst_epsilon": self.total.epsilon if self.total.epsilon < inf else None,
+            "zeta": self.total.zeta if self.total.zeta < inf else None,
+        }
+
+    def price(self) -> str:
+        """Return what all its answers cost: as charged, and where that has a delta, without exception too.
+
+        >>> from dovetail.noise import Geometric
+        >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()
+        'epsilon 1 in the worst case, zeta 0.647458 on average'
+        """
+        both = Charge.rounded_up(epsilon=self.total.epsilon, zeta=self.total.zeta, renyi=None)
+        worst, average = str(both).split(", ")
+        alone = f"{worst} in the worst case, {average} on average"
+        if not self.charge.delta:
+            return alone
+        epsilon, _, delta = str(self.charge).split(", ")
+        return f"{epsilon} except with probability {delta}; {alone}"
+
+    def __repr__(self) -> str:
+        left = "" if self.left is None else f"{self.left} left of "
+        return (
+            f"<plan {self.id}: {left}{self.slots} answers with {self.noise}, paid together ({self.price()})>"
+        )
 
     def slots_for(self, question: Question) -> int:
         """Return how many slots a question uses: one pays for what one neighbour does to a histogram.
@@ -55,6 +95,12 @@ class Plan:
 def parts_per_slot(neighbours: Neighbours) -> int:
     """Return how many cells of a histogram one neighbour moves: what one slot must pay for."""
     return 1 if neighbours == "add-remove" else 2
+
+
+@lru_cache(maxsize=64)
+def whole_loss(noise: IntegerNoise, uses: int) -> PrivacyLoss:
+    """Return the privacy loss of so many uses of a noise."""
+    return privacy_loss(noise).compose(uses)
 
 
 def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
@@ -92,11 +138,11 @@ def open_plan(
     session: bool = False,
 ) -> Plan:
     """Charge a plan to the account and return it."""
-    loss = privacy_loss(noise).compose(slots * parts_per_slot(neighbours))
+    loss = whole_loss(noise, slots * parts_per_slot(neighbours))
     charge = plan_charge(loss, *account.position())
     body = json.dumps({"plan": noise.to_dict(), "neighbours": neighbours, "session": session}, sort_keys=True)
     state = account.open_plan(body, charge, slots, analyst)
-    return Plan(state.id, noise, slots, charge, neighbours, session)
+    return Plan(state.id, noise, slots, charge, neighbours, session, state.left)
 
 
 def stored_plan(state: PlanState) -> Plan:
@@ -104,7 +150,7 @@ def stored_plan(state: PlanState) -> Plan:
     body = json.loads(state.body)
     noise = from_dict(body["plan"])
     assert isinstance(noise, IntegerNoise)
-    return Plan(state.id, noise, state.slots, state.charge, body["neighbours"], body["session"])
+    return Plan(state.id, noise, state.slots, state.charge, body["neighbours"], body["session"], state.left)
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ from .answer import Answer, component_noises, never_negative
 from .engines import Engine
 from .goals import noises_at_price, noises_within
 from .pay import Pay
-from .plan import Plan
+from .plan import Plan, stored_plan
 from .ports import Account, Request, StoredAnswer
 from .price import charge_of
 from .query import Query
@@ -136,6 +136,7 @@ class Teller:
         self, cells: Sequence[Cells], priced: Priced, answered_at: datetime, pay: Pay, stored: bool
     ) -> list[Answer]:
         budget, spent = self.account.position()
+        paid_by = None if priced.plan is None else self._standing(priced.plan)
         return [
             Answer(
                 self.dataset,
@@ -150,9 +151,15 @@ class Teller:
                 stored,
                 pay.clamp,
                 None if priced.plan is None else priced.plan.id,
+                level=pay.probability,
+                paid_by=paid_by,
             )
             for question, noises, each in zip(priced.questions, priced.noises, cells, strict=True)
         ]
+
+    def _standing(self, plan: Plan) -> Plan:
+        """Return the plan with the number of answers that are left now."""
+        return next(stored_plan(state) for state in self.account.plans() if state.id == plan.id)
 
 
 def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> tuple[IntegerNoise, ...]:

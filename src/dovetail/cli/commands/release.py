@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 
 from dovetail.cli import answers
@@ -77,12 +79,14 @@ def release(
     with open_session(source, budget=budget, ledger=ledger, **options) as session:
         pay = payment.on(session, query, neighbours)
         answer = session.batch([query], clamp=clamp, fresh=fresh, request=request, **pay)[0]
-        place, plans = session.ledger_place, session.plans
+        place = session.ledger_place
+    # A plan by accuracy pays too: show what was asked for.
+    answer = replace(answer, level=payment.level)
     if plot is not None:
         answers.draw_picture(answer, plot)
     if as_json:
         typer.echo(answer.to_json())
     elif as_csv:
-        answers.write_csv(answer, payment.level)
+        answers.write_csv(answer)
     else:
-        answers.show(answer, place, payment.level, plans)
+        answers.show(answer, place)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 FORMAT = "dovetail.table/1"
-_LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +73,11 @@ class TableAnswer:
         return self.answers[0].stored
 
     @property
+    def level(self) -> Fraction:
+        """The probability that error bars are shown at."""
+        return self.answers[0].level
+
+    @property
     def grouped(self) -> bool:
         """Whether there was a GROUP BY."""
         return self.answers[0].query.grouped
@@ -95,8 +99,8 @@ class TableAnswer:
 
     @property
     def table(self) -> pyarrow.Table:
-        """The columns as selected, each value with its error bar at the level of 95 %."""
-        return self.interval(_LEVEL)
+        """The columns as selected, each value with its error bar at the level that was asked for."""
+        return self.interval(self.level)
 
     def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> pyarrow.Table:
         """Return the table with error bars of another level; with `simultaneous` all of them hold at once."""
@@ -145,7 +149,17 @@ class TableAnswer:
     def to_json(self) -> str:
         """Return the answer as JSON text of the format "dovetail.table/1"."""
         whole = [json.loads(answer.to_json()) for answer in self.answers]
-        shared = ("dataset", "neighbours", "charge", "plan", "remaining", "answered_at", "stored", "clamped")
+        shared = (
+            "dataset",
+            "neighbours",
+            "charge",
+            "plan",
+            "paid_by",
+            "remaining",
+            "answered_at",
+            "stored",
+            "clamped",
+        )
         rows: list[dict[str, Any]] = [{} for _ in self.places]
         for column in self.columns:
             if column.query is None:
@@ -158,13 +172,13 @@ class TableAnswer:
                         "low": exact_number(question, bar.low),
                         "high": exact_number(question, bar.high),
                     }
-                    for value, bar in zip(self.values(column), self.bars(column), strict=True)
+                    for value, bar in zip(self.values(column), self.bars(column, self.level), strict=True)
                 ]
             for row, cell in zip(rows, cells, strict=True):
                 row[column.name] = cell
         asked = [{name: each[name] for name in ("query", "noises", "step")} for each in whole]
         names = {"sql": self.text, "columns": [column.name for column in self.columns]}
-        made = {"schema": FORMAT, **names, "rows": rows, "level": str(_LEVEL), "asked": asked}
+        made = {"schema": FORMAT, **names, "rows": rows, "level": str(self.level), "asked": asked}
         return json.dumps(made | {name: whole[0][name] for name in shared}, ensure_ascii=False)
 
     def plot(self, ax: Any = None) -> Any:
@@ -172,7 +186,7 @@ class TableAnswer:
         from dovetail.plots.bars import draw_bars
 
         column = self.valued[0]
-        whiskers = [(float(bar.low), float(bar.high)) for bar in self.bars(column)]
+        whiskers = [(float(bar.low), float(bar.high)) for bar in self.bars(column, self.level)]
         labels = self.answers[0].query.cell_keys()
         names = [", ".join(map(label, labels[place])) or column.name for place in self.places]
         found = [float(value) for value in self.values(column)]

@@ -42,7 +42,7 @@ def _cells(answer: TableAnswer) -> list[list[str]]:
         if column.query is None:
             cells = [label(key) for key in answer.keys(column)]
         else:
-            pairs = zip(answer.values(column), answer.bars(column), strict=True)
+            pairs = zip(answer.values(column), answer.bars(column, answer.level), strict=True)
             cells = [amount(value, bar) for value, bar in pairs]
         shown.append(cells[:MOST_ROWS])
     return shown
