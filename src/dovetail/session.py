@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from dovetail.release.pay import designed_for, integer_noise, read_pay
 from dovetail.release.plan import Plan, open_plan, stored_plan
 from dovetail.release.query import Count, Histogram, Linear, Mean, Query, Sum
 from dovetail.release.schema import Schema
-from dovetail.release.sensitivity import NEIGHBOURS, Neighbours
+from dovetail.release.sensitivity import NEIGHBOURS, PROTECTED, Neighbours
 from dovetail.release.source import Source
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class Session:
 
         _refuse_persons(unit=unit, max_rows=max_rows, max_cells=max_cells)
         choice("neighbours", neighbours, NEIGHBOURS)
+        if not isinstance(budget, Budget | None):
+            raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
         slots = None if queries is None else integer("queries", queries, low=1, high=10**6)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table)
@@ -74,7 +77,9 @@ class Session:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
             self._ledger, self._owned = _opened(ledger, self.source)
             lasting = _lasting_name(self.source)
-            self._account = self._ledger.account(self.source.name, budget=budget, source=lasting)
+            self._account = self._ledger.account(
+                self.source.name, budget=budget, source=lasting, protects=PROTECTED[neighbours]
+            )
             self._teller = Teller(
                 self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst
             )
@@ -129,7 +134,7 @@ class Session:
 
     def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
         """Answer several queries at once, priced exactly together."""
-        return self._teller.answer(list(queries), read_pay(pay, self._plan))
+        return self._teller.answer(_listed(queries), read_pay(pay, self._plan))
 
     def price(self, query: Query | str | Sequence[Query], **pay: Any) -> Charge:
         """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
@@ -137,8 +142,7 @@ class Session:
         What a plan pays for costs nothing more.
         """
         asked = self._selection(query).queries if isinstance(query, str) else query
-        queries: Sequence[Query] = asked if isinstance(asked, Sequence) else [asked]
-        return self._teller.priced(queries, read_pay(pay, self._plan)).charge
+        return self._teller.priced(_listed(asked), read_pay(pay, self._plan)).charge
 
     def plan(self, design: Any, *, queries: int) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another."""
@@ -208,6 +212,15 @@ class Session:
                 )
         noise = noise_of_budget(self._account.budget, slots, neighbours)
         return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
+
+
+def _listed(queries: Any) -> list[Query]:
+    """Return one query or several as a list, which may not be endless; what is in it is checked later."""
+    from dovetail.release.teller import MOST_TOGETHER
+
+    if isinstance(queries, Iterable) and not isinstance(queries, str):
+        return list(islice(queries, MOST_TOGETHER + 1))
+    return [queries]
 
 
 def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:

@@ -14,7 +14,7 @@ from .chain import Head
 from .export import export
 from .failures import sound
 from .limits import change_budget
-from .names import check_budget, check_name, find, plain, registered, settled
+from .names import check_budget, check_name, checked_budget, composed, find, registered, settled
 from .opening import check_opening
 from .statement import Statement, statement
 from .store import Store
@@ -99,25 +99,29 @@ class Ledger:
         budget: Budget | None = None,
         source: str | None = None,
         share: bool | None = None,
+        protects: str | None = None,
     ) -> DatasetAccount:
         """Return the account of a dataset, created with `budget` when it is new.
 
         A budget other than the recorded one raises BudgetMismatch. A second name for a known `source` shares
         the first one's budget, with a warning unless `share` is True; share=False makes a budget of its own.
+        `protects` says for whom charges are computed, such as "a row added or removed"; when the dataset was
+        created with another one, that is a BudgetMismatch too, because charges of both do not add up.
         """
-        plain("name", dataset)
-        if source is not None:
-            plain("source", source)
+        dataset = composed("name", dataset)
+        source = None if source is None else composed("source", source)
+        if budget is not None:
+            checked_budget(budget)
         with self._store.reading() as connection:
             number = settled(connection, dataset, source)
         if number is None:
             with self._store.writing() as pen:
-                number = registered(pen, dataset, source, budget, share)
-                check_budget(pen.connection, number, budget)
+                number = registered(pen, dataset, source, budget, share, protects)
+                check_budget(pen.connection, number, budget, protects)
                 check_name(pen.connection, number, dataset, share)
         else:
             with self._store.reading() as connection:
-                check_budget(connection, number, budget)
+                check_budget(connection, number, budget, protects)
                 check_name(connection, number, dataset, share)
         return DatasetAccount(self._store, number, dataset)
 
@@ -126,6 +130,7 @@ class Ledger:
 
         Raising it after answers were given makes the guarantee ex post: this warns, and the record says so.
         """
+        checked_budget(budget)
         with self._store.writing() as pen:
             change_budget(pen, find(pen.connection, dataset), budget)
 

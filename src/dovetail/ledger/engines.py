@@ -22,6 +22,8 @@ def parsed(location: str | Path) -> Path | URL:
     >>> parsed("sqlite:///budget.ledger").name
     'budget.ledger'
     """
+    if not isinstance(location, str | Path) or str(location) in ("", "."):
+        raise InvalidParameter("ledger", location, "a file path or postgresql://USER@HOST/DATABASE")
     if isinstance(location, Path) or "://" not in location:
         return Path(location)
     try:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 SUFFIX = ".ledger"
+_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def source_name(source: str | Path, table: str | None = None) -> str:
     """Return the lasting name of a source: the resolved path or the URL without its password, and the table.
 
-    >>> source_name("postgresql://ann:secret@db/clinic", "visits")
-    'postgresql://ann@db/clinic#visits'
+    The user is left out as well: who asks does not make a second budget.
+
+    >>> source_name("postgres://ann:secret@DB:5432/clinic", "visits")
+    'postgresql://db/clinic#visits'
     """
     text = str(source)
-    if "://" in text:
+    if text.startswith(_POSTGRES):
+        name = _server_name(text)
+    elif "://" in text:
         parts = urlsplit(text)
         user, at, host = parts.netloc.rpartition("@")
         # The query of a URL can hold a password too, and does not say which data it is.
@@ -25,6 +30,16 @@ def source_name(source: str | Path, table: str | None = None) -> str:
     else:
         name = str(Path(text).expanduser().resolve())
     return name if table is None else f"{name}#{table}"
+
+
+def _server_name(address: str) -> str:
+    """Return a PostgreSQL address as it tells which data are meant: server, port and database."""
+    parts = urlsplit(address)
+    options = dict(parse_qsl(parts.query))
+    host, _, port = parts.netloc.rpartition("@")[2].partition(":")
+    host, port = options.get("host", host).lower(), options.get("port", port)
+    place = host if port in ("", "5432") else f"{host}:{port}"
+    return f"postgresql://{place}/{options.get('dbname', parts.path.lstrip('/'))}"
 
 
 def default_path(source: str | Path) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from hashlib import sha256
 from typing import Any
+from unicodedata import normalize
 
 from sqlalchemy import Connection, insert, select
 
@@ -16,7 +18,7 @@ from dovetail.privacy.charge import Charge
 from .amounts import caps, columns, seal
 from .chain import canonical
 from .schema import datasets, names, sources
-from .store import Pen
+from .store import Pen, event_at
 
 _LONGEST_NAME = 1000
 
@@ -32,6 +34,22 @@ def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
     return value
 
 
+def composed(parameter: str, value: object) -> str:
+    """Return a plain name with its letters composed (NFC): what looks the same is the same.
+
+    >>> composed("name", "cafe\u0301") == "caf\u00e9"
+    True
+    """
+    return normalize("NFC", plain(parameter, value))
+
+
+def checked_budget(budget: object) -> Budget:
+    """Return a budget, or say what was given instead."""
+    if not isinstance(budget, Budget):
+        raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
+    return budget
+
+
 def settled(connection: Connection, name: str, source: str | None) -> int | None:
     """Return the dataset of a name when nothing new has to be recorded, else None."""
     dataset = _named(connection, name)
@@ -39,23 +57,37 @@ def settled(connection: Connection, name: str, source: str | None) -> int | None
     return dataset if known else None
 
 
-def registered(pen: Pen, name: str, source: str | None, budget: Budget | None, share: bool | None) -> int:
+def registered(
+    pen: Pen,
+    name: str,
+    source: str | None,
+    budget: Budget | None,
+    share: bool | None,
+    protects: str | None,
+) -> int:
     """Return the dataset of a name, recording what is new about it."""
     dataset = _named(pen.connection, name)
-    if dataset is None and source is not None and share is not False:
-        dataset = _first_at(pen.connection, source)
-        if dataset is not None:
+    if source is not None and share is not False:
+        owner = _first_at(pen.connection, source)
+        if dataset is not None and owner is not None and not _has_source(pen.connection, dataset, source):
+            raise BudgetMismatch(
+                f"these data are charged to the budget of {first_name(pen.connection, owner)!r}, not to that "
+                f"of {name!r}. Open them under that name; share=False charges either, and what both allow "
+                "adds up."
+            )
+        if dataset is None and owner is not None:
+            dataset = owner
             pen.record("name", dataset, {"name": name})
             pen.connection.execute(insert(names).values(name=name, dataset=dataset, since=pen.head.sequence))
     if dataset is None:
-        dataset = _created(pen, name, source, budget)
+        dataset = _created(pen, name, source, budget, protects)
     if source is not None and not _has_source(pen.connection, dataset, source):
         pen.record("source", dataset, {"source": source})
         pen.connection.execute(insert(sources).values(source=source, dataset=dataset))
     return dataset
 
 
-def _created(pen: Pen, name: str, source: str | None, budget: Budget | None) -> int:
+def _created(pen: Pen, name: str, source: str | None, budget: Budget | None, protects: str | None) -> int:
     if budget is None:
         raise InvalidParameter(
             "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
@@ -69,6 +101,8 @@ def _created(pen: Pen, name: str, source: str | None, budget: Budget | None) -> 
         "seal": seal(text, nothing),
         "secret_sha256": sha256(secret).hexdigest(),
     }
+    if protects is not None:
+        content["protects"] = plain("protects", protects)
     others = [] if source is None else _all_at(pen.connection, source)
     if others:
         # The curator's own decision: what the budgets of one source allow adds up.
@@ -98,8 +132,16 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     )
 
 
-def check_budget(connection: Connection, dataset: int, budget: Budget | None) -> None:
-    """Refuse a budget other than the one on record."""
+def check_budget(
+    connection: Connection, dataset: int, budget: Budget | None, protects: str | None = None
+) -> None:
+    """Refuse a budget, or something that it protects, other than the one on record."""
+    said = json.loads(event_at(connection, dataset).content).get("protects")
+    if None not in (said, protects) and said != protects:
+        raise BudgetMismatch(
+            f"the budget of {first_name(connection, dataset)!r} protects {said}, not {protects}; charges of "
+            "both do not add up. Ask as before, or keep a budget of its own for the other."
+        )
     kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
     if budget is not None and canonical(budget.to_dict()) != kept:
         raise BudgetMismatch(
@@ -116,7 +158,7 @@ def first_name(connection: Connection, dataset: int) -> str:
 
 def find(connection: Connection, name: str) -> int:
     """Return the dataset of a name that must be on record."""
-    dataset = _named(connection, name)
+    dataset = _named(connection, composed("dataset", name))
     if dataset is None:
         known = connection.execute(select(names.c.name).order_by(names.c.since).limit(10)).scalars().all()
         listed = ", ".join(map(repr, known)) or "none yet"

@@ -54,7 +54,7 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
     if bins is not None:
         return _binned(name, bins, other, table)
     if keys is not None:
-        _limited(name, keys)
+        keys = _limited(name, listed(keys))
         field = _keyed(table.field(name, asked=_asked(keys)))
         return Keys(field, public_values(field, keys), other)
     field = table.field(name)
@@ -73,16 +73,15 @@ def _keyed(field: Field) -> Field:
     return field
 
 
-def _asked(keys: Any) -> str:
+def _asked(keys: list[Any]) -> str:
     """Return the kind that given keys ask for, where the source declares none."""
-    return kind_of(next((key for key in listed(keys) if key is not None), ""))
+    return kind_of(next((key for key in keys if key is not None), ""))
 
 
 def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
-    if isinstance(bins, str | bytes) or not hasattr(bins, "__len__") or len(bins) < 2:
+    edges = _limited(name, listed(bins))
+    if len(edges) < 2:
         raise InvalidParameter("bins", bins, "a list of at least two edges", "For example [0, 18, 65, 120].")
-    _limited(name, bins)
-    edges = bins.tolist() if hasattr(bins, "tolist") else list(bins)
     field = table.field(name, asked="number" if kind_of(edges[0]) == "integer" else kind_of(edges[0]))
     if field.kind not in ("integer", "number", "date", "timestamp"):
         raise InvalidQuery(f"The type of {name} is {field.kind}. Give keys=[...] with its values.")
@@ -99,8 +98,7 @@ def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
     return made
 
 
-def _limited(name: str, values: Any) -> None:
-    if hasattr(values, "__len__") and len(values) > MOST_CELLS:
-        raise InvalidQuery(
-            f"{len(values)} cells for {name} are more than {MOST_CELLS}. Use fewer keys or wider bins."
-        )
+def _limited(name: str, values: list[Any]) -> list[Any]:
+    if len(values) > MOST_CELLS:
+        raise InvalidQuery(f"The cells of {name} are more than {MOST_CELLS}. Use fewer keys or wider bins.")
+    return values

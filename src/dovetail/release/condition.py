@@ -10,9 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .field import Constant, Field, written
+from dovetail.errors import InvalidQuery, shown
+
+from .field import KINDS, Constant, Field, written
+
+if TYPE_CHECKING:
+    from .schema import Table
 
 _NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 OPERATORS = tuple(_NEGATED)
@@ -111,6 +116,40 @@ def negated(condition: Condition) -> Condition:
         return Missing(condition.field, not condition.negated)
     join = some if isinstance(condition, Every) else every
     return join(negated(part) for part in condition.parts)
+
+
+def checked(condition: object, table: Table) -> Condition:
+    """Return a condition with its columns and constants read against the table, as those of a text are.
+
+    A column whose kind was made up could make some rows fail, and so tell that they are there.
+
+    >>> from dovetail.release import Column, Schema
+    >>> table = Schema([Column("age", "integer")]).table()
+    >>> checked(Comparison(Field("AGE", "text"), ">", 40), table).field
+    Field(name='age', kind='integer', cast=False)
+    """
+    try:
+        if isinstance(condition, Every | Some) and condition.parts:
+            join = every if isinstance(condition, Every) else some
+            return join([checked(part, table) for part in condition.parts])
+        if isinstance(condition, Comparison) and condition.operator in OPERATORS:
+            field = _known(condition.field, table)
+            return Comparison(field, condition.operator, field.constant(condition.value))
+        if isinstance(condition, Member) and condition.values:
+            field = _known(condition.field, table)
+            found = member(field, map(field.constant, condition.values))
+            return negated(found) if condition.negated else found
+        if isinstance(condition, Missing):
+            return Missing(_known(condition.field, table), bool(condition.negated))
+    except RecursionError:
+        raise InvalidQuery("where is nested too deeply. Use IN (...) for a list of values.") from None
+    raise InvalidQuery(f"where={shown(condition)} must be a text such as \"age >= 40 AND sex = 'F'\".")
+
+
+def _known(field: object, table: Table) -> Field:
+    if not isinstance(field, Field) or field.kind not in KINDS:
+        raise InvalidQuery(f"{shown(field)} must be a column of the data.")
+    return table.field(field.name, asked=field.kind)
 
 
 def _joined(join: type[Every] | type[Some], parts: Iterable[Condition]) -> Condition:

@@ -12,7 +12,7 @@ from dovetail.check import positive, rational
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 from .axes import axes_of
-from .condition import Condition
+from .condition import Condition, checked
 from .field import kind_of
 from .question import MOST_CELLS, Average, Keys, Lattice, Question, Rows, Total, Weighted
 from .schema import Table, public_values
@@ -156,9 +156,11 @@ class Linear:
 
 
 def condition(where: str | Condition | None, table: Table) -> Condition | None:
-    """Return the condition that `where` spells, checked against the table."""
-    if where is None or not isinstance(where, str):
-        return where
+    """Return the condition that `where` spells or holds, checked against the table."""
+    if where is None:
+        return None
+    if not isinstance(where, str):
+        return checked(where, table)
     from .where import read_where
 
     return read_where(where, table)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import choice, rational
-from dovetail.errors import InvalidParameter, InvalidQuery, shown
+from dovetail.errors import DataError, InvalidParameter, InvalidQuery, shown
 
 from .field import KINDS, Constant, Field
+from .question import MOST_CELLS
 
 if TYPE_CHECKING:
     from .source import Source
@@ -80,6 +82,8 @@ def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
         raise InvalidParameter(
             f"values of {reader.name}", values, "a list of at least one value", "Name them."
         )
+    if len(found) > MOST_CELLS:
+        raise InvalidParameter(f"values of {reader.name}", values, f"at most {MOST_CELLS} values")
     kept: dict[Constant | None, None] = {}
     for value in found:
         kept[None if value is None else reader.constant(value)] = None
@@ -87,7 +91,10 @@ def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
 
 
 def listed(values: object) -> list[Any]:
-    """Return the values of a list, a series or a one-column table; an empty list for anything else."""
+    """Return the values of a list, a series or a one-column table; an empty list for anything else.
+
+    Of more values than an answer can have cells, one too many is returned: a list may be endless.
+    """
     if isinstance(values, str | bytes | Mapping):
         return []
     columns = getattr(values, "columns", None)
@@ -99,8 +106,8 @@ def listed(values: object) -> list[Any]:
         values = frame[first] if isinstance(first, str) else first
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
-            return list(getattr(values, method)())
-    return list(values) if isinstance(values, Iterable) else []
+            values = getattr(values, method)()
+    return list(islice(values, MOST_CELLS + 1)) if isinstance(values, Iterable) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,9 @@ class Schema:
     columns: Any = field(default=())
 
     def __post_init__(self) -> None:
-        columns = tuple(self.columns)
+        columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
+        if not all(isinstance(column, Column) for column in columns):
+            raise InvalidParameter("columns", self.columns, "a list of columns", 'Column("age", "integer")')
         names = [column.name for column in columns]
         if len(set(names)) != len(names):
             raise InvalidParameter("columns", names, "columns with different names")
@@ -171,7 +180,14 @@ class Schema:
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a TOML file."""
-        return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(path, str | Path):
+            raise InvalidParameter("schema", path, "a Schema or the path of a TOML file")
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is not a text in UTF-8"
+            raise DataError(f"The schema {shown(str(path))} cannot be read: {why}.") from None
+        return cls.from_toml(text)
 
     @classmethod
     def draft(cls, source: Source | Any, *, table: str | None = None) -> Schema:
@@ -234,6 +250,6 @@ class Table:
             alike = [known for known in self.stored if known.casefold() == name.casefold()]
             if len(alike) == 1:
                 return alike[0]
-        near = get_close_matches(str(name)[:80], list(self.stored), n=1)
+        near = get_close_matches(shown(name).strip("'"), list(self.stored), n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Its columns are {', '.join(self.stored)}."
         raise InvalidQuery(f"{shown(name)} is not a column of the data. {hint}")

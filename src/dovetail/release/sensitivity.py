@@ -14,6 +14,7 @@ from .question import Average, Question, Rows, Total, Weighted
 
 Neighbours: TypeAlias = Literal["add-remove", "replace"]
 NEIGHBOURS = ("add-remove", "replace")
+PROTECTED = {"add-remove": "a row added or removed", "replace": "a row replaced"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import urlsplit
 
 from dovetail.errors import DataError, InvalidParameter, shown
@@ -28,6 +29,7 @@ _KNOWN = (
 )
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SPARK = ("spark://", "k8s://", "local[")
+_LEFT_OUT = {"duckdb": ("source", "main"), "postgresql": ("public",), "spark": ("spark_catalog", "default")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +56,8 @@ class Source:
         >>> Source.of(pyarrow.table({"age": [40]}), name="people").name
         'people'
         """
+        if not isinstance(table, str | None):
+            raise InvalidParameter("table", table, "the name of a table", 'table="visits"')
         if isinstance(data, cls):
             return cls(
                 data.data,
@@ -102,9 +106,10 @@ class Source:
         """
         if self.shipped or not isinstance(self.data, str | Path):
             return None
+        table = self.table and _lasting_table(self.table, self.format)
         if self.format == "spark":
-            return str(self.table) if "/" in str(self.table) else f"spark://{self.table}", None
-        return self.data, self.table
+            return str(self.table) if "/" in str(self.table) else f"spark://{table}", None
+        return self.data, table
 
     def files(self) -> list[Path]:
         """Return the files of a folder, at any depth, in order; hidden ones left out."""
@@ -129,6 +134,30 @@ def is_address(data: str) -> bool:
     return data.startswith((*_POSTGRES, *_SPARK))
 
 
+def _lasting_table(table: str, kind: str) -> str:
+    """Return the name of a table without what another spelling may leave out.
+
+    >>> _lasting_table('main."Visits"', "duckdb"), _lasting_table("public.Visits", "postgresql")
+    ('visits', 'Visits')
+    """
+    parts = table.split(".") if '"' not in table else _quoted_parts(table)
+    # PostgreSQL alone tells large letters from small ones.
+    parts = parts if kind == "postgresql" else [part.lower() for part in parts]
+    for first in _LEFT_OUT.get(kind, ()):
+        parts = parts[1:] if len(parts) > 1 and parts[0] == first else parts
+    return ".".join(parts)
+
+
+def _quoted_parts(table: str) -> list[str]:
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return [part.name for part in exp.to_table(table).parts]
+    except SqlglotError:
+        return [table]
+
+
 def _short_name(address: str, table: str) -> str:
     """Return the database and the table, or the last part of a path."""
     if address.startswith(_SPARK):
@@ -141,4 +170,4 @@ def checked_name(name: object) -> str:
     """Return `name` if it can name a dataset in a ledger and in a file name."""
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable() or "/" in name:
         raise InvalidParameter("name", name, "a printable text of at most 200 characters without '/'")
-    return name
+    return normalize("NFC", name)

@@ -26,6 +26,7 @@ from .select import true_cells
 from .sensitivity import Neighbours, units
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+MOST_TOGETHER = 10_000
 # Beyond this many cells noise is drawn as one array.
 _FEW = 64
 
@@ -61,8 +62,13 @@ class Teller:
 
     def priced(self, queries: Sequence[Query], pay: Pay) -> Priced:
         """Check and price queries from their text alone."""
-        if not queries:
-            raise InvalidParameter("queries", queries, "a list of at least one query")
+        if not 0 < len(queries) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in queries):
+            raise InvalidParameter(
+                "queries",
+                queries,
+                f"a list of 1 to {MOST_TOGETHER} queries",
+                'For example [Count("age > 40")].',
+            )
         questions = tuple(query.checked(self.table) for query in queries)
         if pay.clamp and not all(map(never_negative, questions)):
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
@@ -72,6 +78,9 @@ class Teller:
         return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
 
     def _from_plan(self, questions: tuple[Question, ...], plan: Plan) -> Priced:
+        # A plan of another ledger may bear the same number; its noise is not what this one paid for.
+        if not any(plan == stored_plan(state) for state in self.account.plans() if state.id == plan.id):
+            raise InvalidParameter("plan", plan.id, f"a plan of {self.dataset!r}", "See session.plans.")
         if plan.neighbours != self.neighbours:
             raise InvalidParameter("plan", plan.id, f"a plan for neighbours={self.neighbours!r}")
         slots = sum(plan.slots_for(question) for question in questions)

@@ -8,7 +8,7 @@ import typer
 
 from dovetail.check import integer
 from dovetail.cli.budgets import read_budget
-from dovetail.cli.options import Csv, Json, examples
+from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, examples
 from dovetail.cli.places import data_named, kept_under, ledger_place
 from dovetail.cli.screen import printable, stdout, table
 from dovetail.cli.words import entry_in_words
@@ -60,9 +60,16 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(group, name="ledger")
 
 
-def create(place: Place, budget: Limit, dataset: Dataset = None, witness: Witness = None) -> None:
+def create(
+    place: Place,
+    budget: Limit,
+    dataset: Dataset = None,
+    witness: Witness = None,
+    neighbours: Neighbours = Neighbour.ADD_REMOVE,
+) -> None:
     """Create the budget of a data set, and its ledger if there is none."""
     from dovetail.ledger import Ledger
+    from dovetail.release.sensitivity import PROTECTED
 
     limit, data = read_budget(budget), data_named(place)
     name = dataset or (data.name if data else None)
@@ -71,7 +78,8 @@ def create(place: Place, budget: Limit, dataset: Dataset = None, witness: Witnes
             "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
         )
     with Ledger.open(ledger_place(place), create=True, witness=witness) as book:
-        account = book.account(name, budget=limit, source=kept_under(data) if data else None)
+        source = kept_under(data) if data else None
+        account = book.account(name, budget=limit, source=source, protects=PROTECTED[neighbours])
         screen = stdout()
         screen.print(printable(f"The budget of {name} is {account.budget}."))
         screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)

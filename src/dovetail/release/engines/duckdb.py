@@ -109,6 +109,8 @@ class DuckDB:
             null_padding=True,
             ignore_errors=True,
             strict_mode=False,
+            # Several readers would guess where rows begin, and fail on a line break inside of quotes.
+            parallel=False,
         )
 
     def _register(self, source: Source) -> None:
