@@ -146,7 +146,9 @@ def test_one_name_is_one_budget_however_its_letters_are_composed(tmp_path: Path)
         assert str(book.account(long).remaining()) == "epsilon 0.6"
 
 
-@pytest.mark.parametrize("invisible", ["people\u200b", "\u2060people", "pe\u00adople", "people\u202e", "a\nb"])
+@pytest.mark.parametrize(
+    "invisible", ["people\u200b", "\u2060people", "pe\u00adople", "people\u202e", "a\nb"]
+)
 def test_a_name_with_invisible_letters_is_refused(tmp_path: Path, invisible: str) -> None:
     with pytest.raises(InvalidParameter):
         in_memory(tmp_path, name=invisible)
@@ -168,7 +170,9 @@ def test_a_link_and_a_detour_lead_to_one_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::dovetail.ledger.SharedBudget")
-@pytest.mark.parametrize("table", ["VISITS", "main.visits", '"visits"', 'MAIN."Visits"', "source.main.visits"])
+@pytest.mark.parametrize(
+    "table", ["VISITS", "main.visits", '"visits"', 'MAIN."Visits"', "source.main.visits"]
+)
 def test_a_table_has_one_budget_however_it_is_spelled(tmp_path: Path, table: str) -> None:
     path = tmp_path / "clinic.duckdb"
     with duckdb.connect(str(path)) as connection:
