@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .sheet import sheet
+
 _COLOURS = ("#1f4e9c", "#d9822b", "#3a8f5c", "#9a3b6b", "#6b6b6b", "#7a5cc7")
 
 # Rarer errors are cut off from the picture.
@@ -27,9 +29,7 @@ def design(
     target: tuple[float, float] | None = None,
 ) -> Any:
     """Draw probabilities with the break-points, the chance of each error size, and delta(epsilon)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 3.8), layout="constrained")
+    figure = sheet(13, 3.8)
     left, middle, right = figure.subplots(1, 3)
     for colour, (name, pmf) in zip(_COLOURS, pmfs.items(), strict=False):
         left.plot(values, pmf, drawstyle="steps-mid", color=colour, label=name, zorder=_height(name, pmfs))
@@ -58,9 +58,7 @@ def design(
 
 def comparison(sizes: ArrayLike, misses: Mapping[str, ArrayLike], title: str) -> Any:
     """Draw the chance of an error above each size, one curve for each noise."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = sheet(6.4, 4.2)
     axes = figure.subplots()
     _errors(axes, sizes, misses)
     axes.set_title(title)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .sheet import sheet
+
 
 def loss(
     values: ArrayLike, masses: ArrayLike, epsilons: ArrayLike, deltas: ArrayLike, *, zeta: float, worst: float
 ) -> Any:
     """Draw the probabilities of the losses beside delta(epsilon); return the Matplotlib figure."""
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    figure = sheet(9, 3.6)
+    left, right = figure.subplots(1, 2)
     losses, chances = np.asarray(values, float), np.asarray(masses, float)
     seen = chances > 1e-4 * chances.max()
     left.vlines(losses[seen], 0, chances[seen], color="tab:blue", linewidth=3 if seen.sum() < 40 else 0.8)
@@ -25,6 +26,7 @@ def loss(
     else:  # too far out to be drawn to scale
         left.plot([], [], color="tab:red", linestyle=":", label=f"worst case = {worst:.3g} (outside)")
     left.set(xlabel="privacy loss", ylabel="probability", title="How much an answer gives away")
+    left.locator_params(axis="x", nbins=6)
     left.legend()
     shown = np.asarray(deltas, float) > 0
     right.semilogy(np.asarray(epsilons, float)[shown], np.asarray(deltas, float)[shown], color="tab:blue")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .sheet import sheet
+
 
 def beside_truth(
     names: Sequence[str],
@@ -18,9 +20,7 @@ def beside_truth(
 
     Intervals of a few units vanish beside counts of thousands, so they get a scale of their own.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 1.4 + 0.28 * len(names)), layout="constrained")
+    figure = sheet(10, 1.4 + 0.28 * len(names))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     places = range(len(names))
     left.barh(places, values, color="#8fb3d9", label="released")

@@ -160,10 +160,19 @@ class Answer:
         """Draw the values with their error bars and return Matplotlib's axes."""
         from dovetail.plots.bars import draw_bars
 
+        from .display import amount, heading, measured, percent
+
         found = [float(value) for value in self.values()]
-        whiskers = [(float(bar.low), float(bar.high)) for bar in self.bars()]
-        names = [", ".join(map(label, keys)) or "answer" for keys in self.query.cell_keys()]
-        return draw_bars(names, found, whiskers, title=f"{self.dataset}, error bars at 95 %", ax=ax)
+        bars = self.bars(self.level)
+        return draw_bars(
+            [", ".join(map(label, keys)) or "answer" for keys in self.query.cell_keys()],
+            found,
+            [(float(bar.low), float(bar.high)) for bar in bars],
+            amounts=[amount(value, bar) for value, bar in zip(self.values(), bars, strict=True)],
+            title=heading(self),
+            scale=f"{measured(self.query)}, error bars at {percent(self.level)}",
+            ax=ax,
+        )
 
     def _tabled(self, level: Real, simultaneous: bool) -> pyarrow.Table:
         import pyarrow

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .answer import label
 from .intervals import Bar
+from .question import Average, Question, Rows, Total
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -93,6 +94,26 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
         f'<svg width="164" height="12"><rect x="2" y="2" width="{end:.1f}" height="8" fill="#8fb3d9"/>'
         f'<line x1="{low + 2:.1f}" x2="{high + 2:.1f}" y1="6" y2="6" stroke="#333"/></svg>'
     )
+
+
+def heading(answer: Answer) -> str:
+    """Return what a picture of the answer is about."""
+    columns = ", ".join(axis.field.name for axis in answer.query.axes) if answer.query.grouped else ""
+    some = ", some rows only" if answer.query.where is not None else ""
+    return f"{answer.dataset}{' by ' if columns else ''}{columns}{some}"
+
+
+def measured(question: Question) -> str:
+    """Return what the numbers of an answer are.
+
+    >>> from dovetail.release.question import Question, Rows
+    >>> measured(Question(Rows()))
+    'rows'
+    """
+    measure = question.measure
+    if isinstance(measure, Total | Average):
+        return f"{'sum' if isinstance(measure, Total) else 'mean'} of {measure.lattice.field.name}"
+    return "rows" if isinstance(measure, Rows) else "weighted sum of rows"
 
 
 def percent(level: Fraction) -> str:

@@ -184,13 +184,22 @@ class TableAnswer:
     def plot(self, ax: Any = None) -> Any:
         """Draw the first noisy column with its error bars and return Matplotlib's axes."""
         from dovetail.plots.bars import draw_bars
+        from dovetail.release.display import amount, percent
 
         column = self.valued[0]
-        whiskers = [(float(bar.low), float(bar.high)) for bar in self.bars(column, self.level)]
+        bars = self.bars(column, self.level)
         labels = self.answers[0].query.cell_keys()
         names = [", ".join(map(label, labels[place])) or column.name for place in self.places]
         found = [float(value) for value in self.values(column)]
-        return draw_bars(names, found, whiskers, title=f"{column.name}, error bars at 95 %", ax=ax)
+        return draw_bars(
+            names,
+            found,
+            [(float(bar.low), float(bar.high)) for bar in bars],
+            amounts=[amount(value, bar) for value, bar in zip(self.values(column), bars, strict=True)],
+            title=column.name,
+            scale=f"error bars at {percent(self.level)}",
+            ax=ax,
+        )
 
     def __str__(self) -> str:
         from .display import as_text
