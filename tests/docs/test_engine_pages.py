@@ -1,0 +1,55 @@
+"""The code of the pages that need a server or Java runs as printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from document_blocks import ROOT, blocks
+
+GUIDES = ROOT / "docs" / "how-to"
+VISITS = [("surgery", 40), ("children", 7), ("eyes", 71), ("surgery", None)]
+
+
+def executed(page: Path) -> None:
+    code = [block.text for block in blocks(page) if block.language == "python"]
+    assert code
+    names: dict[str, object] = {}
+    exec(compile("\n".join(code), page.name, "exec"), names)
+    names["session"].close()  # type: ignore[attr-defined]
+
+
+def test_the_page_on_postgresql_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLINIC_DATABASE", filled(postgres_url))
+    executed(GUIDES / "postgresql.md")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", ["spark.md", "billion-rows.md"])
+def test_a_page_on_spark_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_visits(tmp_path / "visits.parquet")
+    executed(GUIDES / page)
+
+
+def filled(address: str) -> str:
+    """Make the clinic's table and return its address."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE visits (ward TEXT, age INTEGER)")
+        connection.cursor().executemany("INSERT INTO visits VALUES (%s, %s)", VISITS)
+    return address
+
+
+def write_visits(path: Path) -> None:
+    import pyarrow.parquet
+
+    wards, ages = zip(*VISITS, strict=True)
+    pyarrow.parquet.write_table(pyarrow.table({"ward": wards, "age": ages}), path)
