@@ -104,8 +104,12 @@ def _frame_of(source: Source) -> Any:
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
     session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
+    if "/" not in source.table:
+        return session.table(source.table)
+    # Java would look from the folder that it was started in.
+    relative = source.table.startswith(("./", "../"))
     # Parquet says its types; other formats are read by the user, who gives the DataFrame.
-    return session.read.parquet(source.table) if "/" in source.table else session.table(source.table)
+    return session.read.parquet(os.path.abspath(source.table) if relative else source.table)
 
 
 def _session_at(master: str) -> Any:
