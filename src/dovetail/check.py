@@ -20,7 +20,7 @@ _LARGEST = 10**MOST_DIGITS
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
 _RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
-_READABLE = f"a finite number of at most {MOST_DIGITS} digits (int, float, str, Decimal or Fraction)"
+_READABLE = f"a finite number of at most {MOST_DIGITS} digits"
 
 
 def rational(name: str, value: object, fix: str = "") -> Fraction:
@@ -33,7 +33,11 @@ def rational(name: str, value: object, fix: str = "") -> Fraction:
     """
     number = _parsed(value)
     if number is None or not max(abs(number.numerator), number.denominator) <= _LARGEST:
-        raise InvalidParameter(name, value, _READABLE, fix)
+        # A word was typed where a number belongs: Python's types would not help its author.
+        allowed = (
+            _READABLE if isinstance(value, str) else f"{_READABLE} (int, float, str, Decimal or Fraction)"
+        )
+        raise InvalidParameter(name, value, allowed, fix)
     return number
 
 
@@ -89,6 +93,8 @@ def probability(name: str, value: object, fix: str = "") -> Fraction:
     """Return `value` exactly if it lies strictly between 0 and 1."""
     number = rational(name, value, fix)
     if not 0 < number < 1:
+        if 1 < number < 100:
+            fix = f"{float(number):g} % is written {float(number / 100):g}."
         raise InvalidParameter(name, value, "a number between 0 and 1, both excluded", fix)
     return number
 

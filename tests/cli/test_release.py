@@ -270,3 +270,42 @@ def test_a_price_is_what_the_release_then_costs(run, tmp_path: Path) -> None:
 def test_zeta_never_stands_without_the_worst_case(run) -> None:
     text = run("price", "adult", "--noise", "mixture:0.2,1,5").stdout
     assert "epsilon 1 in the worst case, zeta 0.328" in text
+
+
+def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people: Path) -> None:
+    people.with_suffix(".toml").write_text(
+        'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 99\n'
+    )
+    asked = ("release", str(people), "--epsilon", "1", "--budget", "epsilon=9")
+    assert "mean of age" in run(*asked, "--mean", "age").stdout
+    refused = run(*asked, "--sum", "region", code=2).stderr
+    assert "--low 0 --high 100 --step 1" in refused
+    assert "None" not in refused
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--within", "five"),
+            "within='five' must be a finite number of at most 400 digits.",
+        ),
+        (("--within", "5", "--probability", "95"), "95 % is written 0.95."),
+        (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta each say how to pay."),
+        (("--where", "region = north", "--within", "5"), "stand in single quotes"),
+        (("--by", "Age", "--bins", "age=month", "--within", "5"), "--bins age=0,18,65,120"),
+    ],
+)
+def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_line(
+    run, people: Path, words: tuple[str, ...], said: str
+) -> None:
+    refused = run("release", str(people), *words, "--budget", "epsilon=9", code=2).stderr
+    assert said in " ".join(refused.split())
+    assert "Fraction" not in refused
+
+
+def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text('a, b,"c, d"\n1,2,3\n')
+    cells = ("--keys", "a=1", "--keys", "b=2", "--keys", "c, d=3")
+    asked = ("release", "odd.csv", "--by", 'a, b, "c, d"', *cells, "--epsilon", "1", "--budget", "epsilon=9")
+    assert "count by a,  b, c, d" in run(*asked).stdout

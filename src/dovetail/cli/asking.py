@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dovetail.release import Source
     from dovetail.release.query import Query
 
+_EXAMPLES = {"low": "0", "high": "100", "step": "1"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 
@@ -39,7 +41,7 @@ class Asked:
         cls, by: Sequence[str] | None, keys: Sequence[str] | None, bins: Sequence[str] | None, **rest: Any
     ) -> Asked:
         """Return what the options ask; --by takes commas and may be repeated."""
-        columns = tuple(name for word in by or () for name in word.split(",") if name)
+        columns = tuple(name for word in by or () for name in _names(word))
         return cls(by=columns, keys=tuple(keys or ()), bins=tuple(bins or ()), **rest)
 
     def query(self, source: Source, data: str) -> Query:
@@ -67,24 +69,41 @@ class Asked:
         bounds = {}
         for name in ("low", "high", "step"):
             given = getattr(self, name)
-            found = given if given is not None else getattr(declared, name, None)
-            if found is None:
-                raise InvalidParameter(
-                    name,
-                    None,
-                    f"given, or declared for {column} in the schema",
-                    "Each row is clamped to [low, high] and rounded to a multiple of step: "
-                    "--low 0 --high 100 --step 1.",
-                )
-            bounds[name] = found
+            bounds[name] = given if given is not None else getattr(declared, name, None)
+        if bounds["step"] is None and declared is not None and declared.type == "integer":
+            bounds["step"] = "1"
+        missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
+        if missing:
+            raise InvalidQuery(
+                f"Nothing says what a row can add to a sum or mean of {column}. Each row is clamped to "
+                f"[low, high] and rounded to a multiple of step. Add, for example, {' '.join(missing)}, or "
+                f"declare it for {column} in the schema."
+            )
         return bounds
 
     def _check_cells(self, source: Source, data: str) -> None:
         """Say at length what to do where a table has no schema at all; the library says it briefly."""
-        named = {word.partition("=")[0] for word in (*self.keys, *self.bins)}
-        open_ = [column for column in self.by if column not in named]
+        named = {_loose(word.partition("=")[0]) for word in (*self.keys, *self.bins)}
+        open_ = [column for column in self.by if _loose(column) not in named]
         if source.schema is None and open_:
             raise MissingKeys(_explained(data, open_[0], ",".join(self.by)))
+
+
+def _loose(name: str) -> str:
+    """Return a column's name as it is compared: case and outer spaces are forgiven."""
+    return name.strip().casefold()
+
+
+def _names(word: str) -> list[str]:
+    """Read names with commas between them; one that holds a comma stands in double quotes.
+
+    >>> _names('region, "last, first"')
+    ['region', 'last, first']
+    """
+    try:
+        return [name for name in next(csv.reader([word], skipinitialspace=True), []) if name]
+    except csv.Error:
+        return [word]
 
 
 def _explained(data: str, column: str, by: str) -> str:

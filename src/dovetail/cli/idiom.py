@@ -9,6 +9,10 @@ _SPOKEN = tuple(
     for pattern, words in (
         (r"schema\.confirm\('([^']*)'\)", r"`dovetail schema confirm SCHEMA \1`"),
         (r"\bkeys=\[\.\.\.\]", "--keys"),
+        (
+            r"bins=\[0, 18, 65, 120\] has three cells; dates are written '2025-01-31'",
+            "--bins age=0,18,65,120 has three cells; dates are written 2025-01-31",
+        ),
         (r"\bbins=\[\.\.\.\]", "--bins"),
         (r"Schema\.draft", "`dovetail schema draft`"),
         (r"See Schema\.to_toml\(\)\.", "`dovetail schema draft` writes one."),

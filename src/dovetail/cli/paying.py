@@ -106,7 +106,7 @@ def read_payment(
         raise MissingPrice(_WAYS)
     if len(given) > 1 or (spend is not None and slots is not None):
         listed = given if slots is None else [*given, "--queries"]
-        raise InvalidParameter("payment", " and ".join(listed), "one way to pay", "Leave out the others.")
+        raise InvalidQuery(f"{' and '.join(listed)} each say how to pay. Keep one and leave out the others.")
     if within is not None:
         return Payment({"within": within, "probability": probability or "0.95"}, slots)
     if probability is not None:

@@ -41,6 +41,10 @@ def bare_source(data: str, name: str | None = None, table: str | None = None) ->
 
         return Source.of(datasets.adult(), name=name)
     if not is_address(data) and not Path(data).exists():
+        near = [name for name in (f"{data}.csv", f"{data}.parquet") if Path(name).exists()]
+        near += [name for name in SHIPPED if name == data.lower()]
+        if near:
+            raise DataError(f"There is no file {data}. Did you mean {near[0]}?")
         raise DataError(
             f"There is no file {data}. Give a CSV, Parquet or Arrow file, a DuckDB database, or the name of "
             f"data that ship with Dovetail: {', '.join(SHIPPED)}."

@@ -12,6 +12,8 @@ from .field import Field, kind_of
 from .question import MOST_CELLS, MOST_UNEVEN_BINS, Axis, Bins, Keys
 from .schema import Table, listed, public_values
 
+_EDGES = "For example bins=[0, 18, 65, 120] has three cells; dates are written '2025-01-31'."
+
 
 def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
     """Return one axis per column.
@@ -24,21 +26,25 @@ def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple
     names = [table.resolve(column) for column in columns]
     if len(set(names)) != len(names):
         raise InvalidQuery(f"A column is named twice: {', '.join(names)}.")
-    given_keys, given_bins = _by_column("keys", keys, names), _by_column("bins", bins, names)
+    given_keys, given_bins = _by_column("keys", keys, names, table), _by_column("bins", bins, names, table)
     return tuple(_axis(name, given_keys.get(name), given_bins.get(name), table) for name in names)
 
 
-def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:
+def _by_column(option: str, given: Any, names: list[str], table: Table) -> dict[str, Any]:
     """Return what was given for each column: a mapping by name, or one list for a single column."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        unknown = set(given) - set(names)
+        found = {table.resolve(column): cells for column, cells in given.items()}
+        unknown = set(found) - set(names)
         if unknown:
             raise InvalidParameter(
-                option, sorted(map(str, unknown)), f"given for the columns {', '.join(names)}"
+                option,
+                sorted(map(str, unknown)),
+                f"given for columns of the histogram ({', '.join(names)})",
+                "Add the column to the histogram, or ask about it with where.",
             )
-        return dict(given)
+        return found
     if len(names) != 1:
         raise InvalidParameter(
             option, given, "a mapping by column name", f"For example {{{names[0]!r}: [...]}}."
@@ -81,14 +87,14 @@ def _asked(keys: list[Any]) -> str:
 def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
     edges = _limited(name, listed(bins))
     if len(edges) < 2:
-        raise InvalidParameter("bins", bins, "a list of at least two edges", "For example [0, 18, 65, 120].")
+        raise InvalidParameter("bins", bins, "a list of at least two edges", _EDGES)
     field = table.field(name, asked="number" if kind_of(edges[0]) == "integer" else kind_of(edges[0]))
     if field.kind not in ("integer", "number", "date", "timestamp"):
         raise InvalidQuery(f"The type of {name} is {field.kind}. Give keys=[...] with its values.")
     read: list[Any] = [field.constant(edge) for edge in edges]
     for low, high in pairwise(read):
         if not low < high:
-            raise InvalidParameter("bins", bins, "edges in rising order without repeats", f"Column {name}.")
+            raise InvalidParameter("bins", bins, "edges in rising order without repeats", _EDGES)
     made = Bins(field, tuple(read), other)
     if len(read) - 1 > MOST_UNEVEN_BINS and made.even_width is None:
         raise InvalidQuery(

@@ -45,9 +45,14 @@ def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
     allowed = {"plan", "noise", "within", "probability", "spend", "clamp", "fresh", "request"}
     unknown = sorted(set(options) - allowed)
     if unknown:
-        raise InvalidParameter(
-            unknown[0], options[unknown[0]], "left out", f"Known: {', '.join(sorted(allowed))}."
+        known = f"Known: {', '.join(sorted(allowed))}."
+        price = {"epsilon", "delta", "zeta", "budget"} & set(unknown)
+        fix = (
+            "Name a price as spend=Budget.pure(0.1) or spend=Budget.approximate(0.1, 1e-6)."
+            if price
+            else known
         )
+        raise InvalidParameter(unknown[0], options[unknown[0]], "left out", fix)
     ways = [way for way in ("plan", "noise", "within", "spend") if options.get(way) is not None]
     if len(ways) > 1:
         raise InvalidParameter("pay", ways, "one way to pay", "Keep one of them.")

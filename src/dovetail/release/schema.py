@@ -243,11 +243,12 @@ class Table:
         return declared.type if declared else self.stored[found].kind
 
     def resolve(self, name: str) -> str:
-        """Return the exact name of a column; letter case is forgiven where that is unambiguous."""
+        """Return the exact name of a column; case and outer spaces are forgiven where that is unambiguous."""
         if isinstance(name, str):
             if name in self.stored:
                 return name
-            alike = [known for known in self.stored if known.casefold() == name.casefold()]
+            wanted = name.strip().casefold()
+            alike = [known for known in self.stored if known.strip().casefold() == wanted]
             if len(alike) == 1:
                 return alike[0]
         near = get_close_matches(shown(name).strip("'"), list(self.stored), n=1)

@@ -81,13 +81,25 @@ def _listed(values: list[Any]) -> str:
     return "values = [\n" + "".join(f"  {_written(value)},\n" for value in values) + "]\n"
 
 
+def plain(value: Any) -> str:
+    """Return a value as a curator would write it: a short decimal where that is exact.
+
+    >>> plain(Fraction(84, 25)), plain(Fraction(1, 3)), plain(Fraction(7))
+    ('3.36', '1/3', '7')
+    """
+    if not isinstance(value, Fraction) or value.denominator == 1:
+        return str(value)
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value else str(value)
+
+
 def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Fraction):
-        return str(value.numerator) if value.denominator == 1 else f'"{value}"'
+        return text if "/" not in (text := plain(value)) else f'"{text}"'
     if isinstance(value, date | datetime):
         return value.isoformat()
     # JSON's escapes are TOML's too; only DEL is not escaped by json.

@@ -152,7 +152,10 @@ def _constant(node: Any) -> Constant:
             return Field("constant", kind).constant(str(node.this.this))
     if isinstance(node, exp.Null):
         raise InvalidQuery("A comparison with NULL is never true. Write `column IS NULL`.")
-    raise InvalidQuery(f"{shown(spelled_node(node))} must be a constant. {_POSSIBLE}")
+    raise InvalidQuery(
+        f"{shown(spelled_node(node))} must be a constant. Text and dates stand in single quotes: 'Bern', "
+        f"'2025-01-31'. Names with spaces stand in double quotes. {_POSSIBLE}"
+    )
 
 
 def _number(digits: str) -> Fraction:

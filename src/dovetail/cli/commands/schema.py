@@ -129,8 +129,10 @@ def _declared(column: Column) -> str:
         first = ", ".join("(missing)" if value is None else str(value) for value in column.values[:_SHOWN])
         more = len(column.values) - _SHOWN
         return f"{len(column.values)} values: {first}" + (f" and {more} more" if more > 0 else "")
-    bounds = f"from {column.low} to {column.high}" if column.low is not None else ""
-    step = f"in steps of {column.step}" if column.step is not None else ""
+    from dovetail.release.toml import plain
+
+    bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
+    step = f"in steps of {plain(column.step)}" if column.step is not None else ""
     return (
         " ".join(part for part in (bounds, step) if part) or "no values: bins or keys are given in each query"
     )
