@@ -34,6 +34,9 @@ def translated(place: str) -> Iterator[None]:
         raise _meaning(place, error.orig, lost) from error
     except sqlite3.Error as error:
         raise _meaning(place, error, lost=False) from error
+    except UnicodeDecodeError as error:
+        # Python's driver stumbles over SQLite's own report of the damage.
+        raise LedgerCorrupt(f"the ledger {place} is damaged. Restore it from a backup.") from error
     except SQLAlchemyError as error:
         raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
 

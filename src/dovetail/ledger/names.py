@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 from unicodedata import normalize
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
@@ -17,10 +17,12 @@ from dovetail.privacy.charge import Charge
 
 from .amounts import caps, columns, seal
 from .chain import canonical
-from .schema import datasets, names, sources
-from .store import Pen, event_at
+from .failures import sound
+from .schema import datasets, events, names, sources
+from .store import Pen
 
 _LONGEST_NAME = 1000
+_CREATION = select(events.c.content).where(events.c.sequence == bindparam("of"))
 
 
 class SharedBudget(UserWarning):
@@ -136,7 +138,8 @@ def check_budget(
     connection: Connection, dataset: int, budget: Budget | None, protects: str | None = None
 ) -> None:
     """Refuse a budget, or something that it protects, other than the one on record."""
-    said = json.loads(event_at(connection, dataset).content).get("protects")
+    with sound():
+        said = dict(json.loads(connection.execute(_CREATION, {"of": dataset}).scalar_one())).get("protects")
     if None not in (said, protects) and said != protects:
         raise BudgetMismatch(
             f"the budget of {first_name(connection, dataset)!r} protects {said}, not {protects}; charges of "

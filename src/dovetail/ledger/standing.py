@@ -13,6 +13,7 @@ from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
 from .amounts import charge_of
+from .failures import sound
 from .prepared import run
 from .schema import datasets
 
@@ -27,7 +28,8 @@ def row_of(connection: Connection, dataset: int) -> Mapping[str, Any]:
 
 def standing(row: Mapping[str, Any]) -> tuple[Budget, Charge]:
     """Return the budget and the sum that a dataset's row holds."""
-    return budget_of(row["budget"]), charge_of(row)
+    with sound():
+        return budget_of(row["budget"]), charge_of(row)
 
 
 @lru_cache(maxsize=256)

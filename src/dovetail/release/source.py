@@ -72,7 +72,7 @@ class Source:
             return cls(data, checked_name(name or _short_name(data, table)), schema, table)
         if isinstance(data, str | Path):
             path = Path(data)
-            if not path.exists():
+            if not _exists(path):
                 raise DataError(f"{shown(str(data))} does not exist. Give {_KNOWN}.")
             inner = f"-{table}" if table else ""
             return cls(path, checked_name(name or path.stem + inner), schema, table)
@@ -123,6 +123,13 @@ class Source:
         if not found:
             raise DataError(f"The folder {shown(str(self.data))} holds no CSV, Parquet or Arrow file.")
         return found
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name too long, or one with NUL in it
+        return False
 
 
 def is_address(data: str) -> bool:
