@@ -72,7 +72,7 @@ def what_can_be_spent(place: Path) -> int:
 
 
 @pytest.mark.filterwarnings("ignore::dovetail.ledger.SharedBudget")
-@pytest.mark.parametrize(("times", "seed"), [(60, 1), pytest.param(600, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("times", "seed"), [(60, 1), pytest.param(300, 2, marks=pytest.mark.slow)])
 def test_one_flipped_bit_is_refused_or_sells_no_more_than_was_left(
     whole: Path, tmp_path: Path, times: int, seed: int
 ) -> None:
@@ -87,7 +87,7 @@ def test_one_flipped_bit_is_refused_or_sells_no_more_than_was_left(
     assert refused > times // 10
 
 
-@pytest.mark.parametrize(("times", "seed"), [(60, 3), pytest.param(600, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("times", "seed"), [(60, 3), pytest.param(300, 4, marks=pytest.mark.slow)])
 def test_verify_finds_every_flip_that_changes_what_is_kept(
     whole: Path, tmp_path: Path, times: int, seed: int
 ) -> None:

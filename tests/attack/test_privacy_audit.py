@@ -159,7 +159,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise is drawn again until it is not far below 0, so that a lone row is not shown as a negative count."""
+    """Noise is drawn again until it is not far below 0, so that few counts are negative."""
     honest = teller.draws
 
     def again(noise: Any, cells: int) -> list[int]:

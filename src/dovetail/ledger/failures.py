@@ -46,7 +46,7 @@ def sound() -> Iterator[None]:
     """Report as damage what a reader of the record stumbles over: a number that is text, JSON cut short."""
     try:
         yield
-    except (TypeError, ValueError, LookupError) as error:
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
         raise LedgerCorrupt("the ledger holds something unreadable. Restore it from a backup.") from error
 
 
