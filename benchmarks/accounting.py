@@ -7,9 +7,10 @@ at equal accuracy can be read off.
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import comb
 
@@ -20,6 +21,9 @@ from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.privacy.oneway import OneWay
 from dovetail.privacy.pairs import shift_loss_of
 
+from .report import Row, show
+
+TITLE = "Accounting: epsilon at delta = 1e-6 after many uses, and how far above the exact one"
 RATES, USES, DELTA = ("0.1", "1/7"), 1000, "1e-6"
 
 
@@ -70,33 +74,32 @@ def peer(rate: str, interval: float) -> float:
     return float(single.self_compose(USES).get_epsilon_for_delta(float(DELTA)))
 
 
-def compare(rate: str) -> None:
-    """Print both libraries' figures at one rate."""
+def rows() -> Iterator[Row]:
+    """Measure and give one row after another."""
+    for rate in RATES:
+        yield from _against_peer(rate)
+    one = median(lambda: fresh(("0.2", "1"), (5,)), 200)
+    yield Row("privacy_loss of a two-piece mixture, nothing kept", f"{one * 1e3:.3f} ms", "")
+    noise = GeometricMixture("0.2", 1, 5)
+    again = median(lambda: privacy_loss(noise), 200)
+    yield Row("privacy_loss of a mixture seen before", f"{again * 1e3:.4f} ms", "")
+    for name, rates, breaks in (("discrete Laplace", ("0.1",), ()), ("mixture", ("0.02", "0.1"), (50,))):
+        million = median(lambda r=rates, b=breaks: fresh(r, b).compose(10**6).epsilon_at(DELTA), 3)
+        yield Row(f"a million uses of the {name}", f"{million * 1e3:.1f} ms", "")
+
+
+def _against_peer(rate: str) -> Iterator[Row]:
+    """Compare time and excess over the exact epsilon at one rate, for three grids of the peer."""
     exact, found, seconds = truth(rate), ours(rate), median(lambda: ours(rate))
-    print(f"epsilon at delta = {DELTA}, {USES} uses of the discrete Laplace at rate {rate}")
-    print(f"  exact               {exact:.9f}")
-    print(f"  dovetail            {found:.9f}   off by {found - exact:8.1e}   {seconds * 1e3:8.2f} ms")
     for interval in (1e-2, 1e-3, 1e-4):
         value, other = peer(rate, interval), median(lambda i=interval: peer(rate, i), 3)
-        print(
-            f"  dp_accounting {interval:.0e} {value:.9f}   off by {value - exact:8.1e}"
-            f"   {other * 1e3:8.2f} ms   ratio {other / seconds:6.1f}x"
+        yield Row(
+            f"epsilon of {USES:,} uses at rate {rate}, dp_accounting at {interval:.0e}",
+            f"{seconds * 1e3:.2f} ms, {found - exact:.0e} above",
+            f"{other * 1e3:.1f} ms, {value - exact:.0e} above",
+            other / seconds,
         )
 
 
-def main() -> None:
-    """Print the figures and the ratios."""
-    for rate in RATES:
-        compare(rate)
-    one = median(lambda: fresh(("0.2", "1"), (5,)), 200)
-    print(f"privacy_loss of a two-piece mixture, nothing kept   {one * 1e3:8.3f} ms")
-    noise = GeometricMixture("0.2", 1, 5)
-    again = median(lambda: privacy_loss(noise), 200)
-    print(f"privacy_loss of a mixture seen before               {again * 1e3:8.3f} ms")
-    for name, rates, breaks in (("discrete Laplace", ("0.1",), ()), ("mixture", ("0.02", "0.1"), (50,))):
-        million = median(lambda r=rates, b=breaks: fresh(r, b).compose(10**6).epsilon_at(DELTA), 3)
-        print(f"a million uses of the {name:<16}              {million * 1e3:8.1f} ms")
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if show(TITLE, rows()) else 1)

@@ -1,6 +1,6 @@
 """Measure a private histogram against the bare aggregation, many counts in one session, and memory.
 
-    python -m benchmarks.release [--rows 10000000 100000000] [--opendp]
+    python -m benchmarks.release
 
 The files are made by DuckDB in a temporary folder. Every comparison alternates between its sides, so that
 another load on the machine meets both alike, and reports the median. Targets: the histogram costs at most 1.4
@@ -10,13 +10,13 @@ ledger included.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,9 @@ import duckdb
 
 import dovetail as dv
 
+from .report import Row, show
+
+TITLE = "A private histogram of 50 cells, ledger included"
 CELLS = 50
 KEYS = [f"k{number:02d}" for number in range(CELLS)]
 
@@ -60,7 +63,16 @@ def alternating(sides: dict[str, Callable[[], object]], repeats: int) -> dict[st
     return {name: Seconds(statistics.median(listed), min(listed)) for name, listed in seconds.items()}
 
 
-def histogram(folder: Path, rows: int, repeats: int = 9) -> None:
+def rows() -> Iterator[Row]:
+    """Measure and give one row after another, on ten million rows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield many_counts(folder)
+        yield histogram(folder, 10**7)
+        yield opendp_histogram(folder, 10**7)
+
+
+def histogram(folder: Path, rows: int, repeats: int = 9) -> Row:
     """Compare a private 50-cell histogram with DuckDB's own GROUP BY of the same file."""
     path = folder / f"rows{rows}.parquet"
     make_file(path, rows)
@@ -78,15 +90,16 @@ def histogram(folder: Path, rows: int, repeats: int = 9) -> None:
             repeats,
         )
     private, alone = times["private"], times["bare"]
-    target = 1.4 if rows <= 10**7 else 1.1
-    print(
-        f"{rows:>11,} rows: bare {alone.median:.4f} s, private {private.median:.4f} s, "
-        f"ratio {private.median / alone.median:.2f}, of the fastest runs "
-        f"{private.least / alone.least:.2f} (target {target}), peak memory {before} -> {peak_memory()} MB"
+    return Row(
+        f"{rows:,} rows, bare DuckDB (memory {before} to {peak_memory()} MB)",
+        f"{private.median:.3f} s",
+        f"{alone.median:.3f} s",
+        max(alone.median / private.median, alone.least / private.least),
+        1 / (1.4 if rows <= 10**7 else 1.1),
     )
 
 
-def many_counts(folder: Path, counts: int = 1000) -> None:
+def many_counts(folder: Path, counts: int = 1000) -> Row:
     """Time different counts in one session on Adult, durable ledger included, beside one bare fsync."""
     with dv.Session(
         dv.datasets.adult(), budget=dv.Budget.pure(10**6), ledger=folder / "adult.ledger"
@@ -97,12 +110,9 @@ def many_counts(folder: Path, counts: int = 1000) -> None:
             began = time.perf_counter()
             session.count(where=f"fnlwgt > {number * 500} AND age >= {number % 60}", noise=noise)
             listed.append((time.perf_counter() - began) * 1000)
-    tenth = statistics.quantiles(listed, n=10)[0]
-    print(
-        f"{counts:,} different counts on Adult: mean {statistics.mean(listed):.2f} ms, median "
-        f"{statistics.median(listed):.2f} ms, fastest tenth {tenth:.2f} ms (target 10); "
-        f"one bare fsync here takes {fsync_ms(folder):.2f} ms"
-    )
+    mine, least = statistics.median(listed), fsync_ms(folder)
+    case = f"one of {counts:,} counts on Adult, one bare fsync"
+    return Row(case, f"{mine:.2f} ms", f"{least:.2f} ms", least / mine)
 
 
 def fsync_ms(folder: Path, times: int = 50) -> float:
@@ -117,7 +127,7 @@ def fsync_ms(folder: Path, times: int = 50) -> float:
     return statistics.median(listed)
 
 
-def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> None:
+def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> Row:
     """Compare with the same histogram through OpenDP's Polars context (needs the bench environment)."""
     import opendp.prelude as dp
     import polars as pl
@@ -146,11 +156,8 @@ def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> None:
             },
             repeats,
         )
-    print(
-        f"{rows:>11,} rows: OpenDP {times['opendp'].median:.3f} s, "
-        f"Dovetail {times['dovetail'].median:.4f} s, "
-        f"{times['opendp'].median / times['dovetail'].median:.0f} times faster (target 5)"
-    )
+    theirs, mine = times["opendp"].median, times["dovetail"].median
+    return Row(f"{rows:,} rows, OpenDP with Polars", f"{mine:.3f} s", f"{theirs:.3f} s", theirs / mine, 5.0)
 
 
 def peak_memory() -> int:
@@ -158,20 +165,5 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def main() -> None:
-    """Run all of it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rows", type=int, nargs="*", default=[10**7, 10**8])
-    parser.add_argument("--opendp", action="store_true")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        many_counts(folder)
-        for rows in options.rows:
-            histogram(folder, rows)
-        if options.opendp:
-            opendp_histogram(folder, min(options.rows))
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if show(TITLE, rows()) else 1)

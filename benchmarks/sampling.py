@@ -1,4 +1,4 @@
-"""How fast are exact draws, against NumPy's floating-point Laplace, OpenDP and diffprivlib?
+"""How fast are exact draws, against NumPy's floating-point Laplace, OpenDP, diffprivlib and PyDP?
 
 All candidates run in one process and take turns. Slow peers draw fewer values; speeds are per value.
 """
@@ -59,11 +59,13 @@ def _pair(case: str, noise: IntegerNoise, scale: int, rng: np.random.Generator, 
 def _against_peers() -> Iterator[Row]:
     import opendp.prelude as dp
     from diffprivlib.mechanisms import Geometric as TheirGeometric
+    from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     opendp = dp.m.make_laplace(*space, scale=3.0)
     mechanism = TheirGeometric(epsilon=1 / 3, sensitivity=1)
+    pydp = LaplaceMechanism(epsilon=1 / 3, sensitivity=1)
     noise = Geometric("1/3")
     some, few = [0] * 100_000, range(20_000)
     times = timed(
@@ -71,12 +73,14 @@ def _against_peers() -> Iterator[Row]:
             "ours": lambda: noise.sample(MANY),
             "opendp": lambda: opendp(some),
             "diffprivlib": lambda: [mechanism.randomise(0) for _ in few],
+            "PyDP": lambda: [pydp.add_noise(0) for _ in few],
         },
         rounds=5,
     )
-    for name, count in (("opendp", len(some)), ("diffprivlib", len(few))):
+    cases = (("opendp", len(some), 1000.0), ("diffprivlib", len(few), 1000.0), ("PyDP", len(few), None))
+    for name, count, target in cases:
         ratio = times.ratio(name, "ours") / count * MANY
-        yield Row(f"scale 3, {name}", rate(times["ours"], MANY), rate(times[name], count), ratio, 1000.0)
+        yield Row(f"scale 3, {name}", rate(times["ours"], MANY), rate(times[name], count), ratio, target)
 
 
 def _one_draw() -> Iterator[Row]:

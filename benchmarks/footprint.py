@@ -1,0 +1,71 @@
+"""How long does each library take to import, and how much memory has it then?
+
+Each is measured in processes of its own: the import, and then one draw of noise.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from statistics import median
+
+from .report import Row, show
+
+TITLE = "Import and memory"
+ROUNDS = 5
+_OURS = ("import dovetail as dv", "dv.Geometric(1).sample()")
+_OPENDP = """dp.enable_features("contrib")
+dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)(0)"""
+_OTHERS = {
+    "OpenDP": ("import opendp.prelude as dp", _OPENDP),
+    "diffprivlib": (
+        "from diffprivlib.mechanisms import Geometric",
+        "Geometric(epsilon=1, sensitivity=1).randomise(0)",
+    ),
+    "PyDP": (
+        "from pydp.algorithms.numerical_mechanisms import LaplaceMechanism",
+        "LaplaceMechanism(epsilon=1, sensitivity=1).add_noise(0)",
+    ),
+}
+_MEASURE = """
+import re, time, warnings
+warnings.simplefilter("ignore")
+begin = time.perf_counter()
+{load}
+loaded = time.perf_counter() - begin
+{use}
+took = time.perf_counter() - begin
+# The peak of this program alone: getrusage would count the process that started it.
+peak = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
+print(loaded, took, int(peak) / 1024)
+"""
+
+
+def rows() -> Iterator[Row]:
+    """Measure and give one row after another."""
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ("ours", *_OTHERS)}
+    for _ in range(ROUNDS):
+        for name, (load, use) in {"ours": _OURS, **_OTHERS}.items():
+            found[name].append(_once(load, use))
+    for number, case, unit in (
+        (0, "import", "ms"),
+        (1, "import and a first draw", "ms"),
+        (2, "memory", "MiB"),
+    ):
+        factor = 1000 if unit == "ms" else 1
+        ours = median(run[number] for run in found["ours"]) * factor
+        for name in _OTHERS:
+            theirs = median(run[number] for run in found[name]) * factor
+            yield Row(f"{case}, {name}", f"{ours:,.0f} {unit}", f"{theirs:,.0f} {unit}", theirs / ours)
+
+
+def _once(load: str, use: str) -> tuple[float, float, float]:
+    code = _MEASURE.format(load=load, use=use)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second, third = map(float, done.stdout.split()[-3:])
+    return first, second, third
+
+
+if __name__ == "__main__":
+    sys.exit(0 if show(TITLE, rows()) else 1)
