@@ -1,7 +1,7 @@
 """How large is the error at equal privacy, in each sense of equal: `python -m benchmarks.equal_privacy`.
 
-The others' noise is what the libraries offer: the geometric (discrete Laplace) of OpenDP, diffprivlib and, on a
-fine grid, PyDP, and the discrete Gaussian. All figures are computed, none is drawn.
+The noise of others is what they offer: the geometric (discrete Laplace) of OpenDP, diffprivlib and PyDP,
+and the discrete Gaussian. All figures are computed, none is drawn.
 """
 
 from __future__ import annotations

@@ -15,12 +15,13 @@ PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")
 _HEAD = """# Beside other libraries
 
-Written by `make bench` on {date}, in one run of {minutes:.0f} minutes: Python {python} on {machine} with {cores} cores;
-{versions}.
+Written by `make bench` on {date}, in one run of {minutes:.0f} minutes: Python {python} on {machine}
+with {cores} cores; {versions}.
 
-A **ratio** is theirs by ours where less is better (time, error, memory) and ours by theirs for speeds: above 1, Dovetail
-is ahead. The candidates of a row take turns in one run, so that another load on the machine meets them alike, and
-ratios are medians. Times differ from machine to machine. A row that misses its target fails the run.
+A **ratio** is theirs by ours where less is better (time, error, memory) and ours by theirs for speeds: above
+1, Dovetail is ahead. The candidates of a row take turns in one run, so that another load on the machine meets
+them alike, and ratios are medians. Times differ from machine to machine. A row that misses its target fails
+the run.
 """
 
 
