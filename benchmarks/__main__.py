@@ -1,6 +1,6 @@
-"""Run every benchmark, each module here that offers a TITLE and rows(), and write `docs/benchmarks.md`.
+"""Run every benchmark, each module here that offers a TITLE and rows(), and write what they found.
 
-python -m benchmarks                     all of them, and the page
+python -m benchmarks                     all, into docs/benchmarks.md and README.md
 python -m benchmarks sampling ledger     these two, nothing is written
 """
 
@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 
 import benchmarks
 
-from .page import PAGE, written
+from .page import PAGE, README, excerpt, written
 from .report import Row, show
 
 
@@ -32,7 +32,8 @@ def main(names: list[str]) -> int:
             sections.append((benchmark.TITLE, rows))
     if not names:
         PAGE.write_text(written(sections, time.perf_counter() - began), encoding="utf-8")
-        print(f"\nWritten to {PAGE}")
+        README.write_text(excerpt(README.read_text(encoding="utf-8"), sections), encoding="utf-8")
+        print(f"\nWritten to {PAGE} and {README}")
     return 0 if met else 1
 
 

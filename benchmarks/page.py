@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -11,7 +12,20 @@ from pathlib import Path
 
 from .report import Row
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+ROOT = Path(__file__).parent.parent
+PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
+# The rows that README shows, by how their case begins.
+SHOWN = (
+    "scale 3, 10 million, NumPy",
+    "scale 3, opendp",
+    "one draw, OpenDP",
+    "epsilon of 1,000 uses at rate 0.1, dp_accounting at 1e-03",
+    "10,000,000 rows, OpenDP",
+    "10,000,000 rows, bare DuckDB",
+    "(1, 1e-6) after 10 queries: variance, Gaussian",
+    "(1, 1e-6) after 100 queries: variance, Gaussian",
+)
+_MARKED = re.compile(r"(<!-- bench[^>]*-->\n).*?(<!-- /bench -->)", re.DOTALL)
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")
 _HEAD = """# Beside other libraries
 
@@ -36,6 +50,13 @@ def written(sections: Sequence[tuple[str, Sequence[Row]]], seconds: float) -> st
         versions=", ".join(f"{name} {version(name)}" for name in PEERS),
     )
     return head + "".join(f"\n## {title}\n\n{_table(rows)}\n" for title, rows in sections)
+
+
+def excerpt(readme: str, sections: Sequence[tuple[str, Sequence[Row]]]) -> str:
+    """Return README with its table made anew from these measurements."""
+    rows = [row for _, listed in sections for row in listed]
+    shown = [next(row for row in rows if row.case.startswith(begin)) for begin in SHOWN]
+    return _MARKED.sub(lambda found: f"{found[1]}{_table(shown)}\n{found[2]}", readme)
 
 
 def _table(rows: Sequence[Row]) -> str:
