@@ -142,6 +142,13 @@ def test_a_loss_past_700_does_not_overflow(shift):
     assert loss.compose(3).epsilon_at(1e-9) <= 3 * shift
 
 
+@pytest.mark.parametrize(("rates", "breaks"), [(("1.8", 2), (9,)), (("2.4", "1.1", "2.5"), (8, 11))])
+def test_a_delta_far_left_of_the_first_curve_is_found(rates, breaks):
+    loss = privacy_loss(PiecewiseGeometric(rates, breaks)).compose(100)
+    found = loss.epsilon_at("1e-40")
+    assert loss.delta(found) <= 1e-40 < loss.delta(found * (1 - 1e-6))
+
+
 def test_a_wide_noise_at_a_large_shift_is_bucketed_tightly():
     """At rate 1/d and shift d the geometric comes close to the Laplace, whose figures are closed."""
     d = 10**6

@@ -1,9 +1,11 @@
 from fractions import Fraction
 from math import exp
 
+import mpmath
 import numpy as np
 import pytest
 
+import loss_oracle as oracle
 from dovetail.noise import Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
@@ -46,6 +48,25 @@ def test_stretching_to_the_sensitivity_alone_is_not_always_enough() -> None:
     assert not covers(noise, 40, 40)
     assert 40 < covering_stretch(noise, 40) < 50
     assert covering_stretch(Geometric("0.5"), 99_999) == 99_999
+
+
+@pytest.mark.parametrize(
+    ("rates", "breaks", "shift"),
+    [(("1.75", "2.6", 6), (22, 27), 5), (("1.55", "1.85", "4.5"), (23, 25), 8), ((2, "2.5", 8), (20, 39), 2)],
+)
+def test_a_cover_holds_at_losses_rarer_than_any_float_notices(
+    rates: tuple[object, ...], breaks: tuple[int, ...], shift: int
+) -> None:
+    noise = PiecewiseGeometric(rates, breaks)
+    with mpmath.workdps(oracle.DIGITS):
+        base = oracle.loss_atoms(noise, 1)
+
+        def dearer(stretch: int) -> bool:
+            wide = oracle.loss_atoms(noise.stretched(stretch), shift)
+            return any(oracle.delta(wide, knot) > oracle.delta(base, knot) for knot in base if knot >= 0)
+
+        assert dearer(shift + 1)
+        assert not dearer(covering_stretch(noise, shift))
 
 
 def planned(noise: IntegerNoise, neighbours: str = "add-remove") -> Plan:

@@ -64,8 +64,11 @@ class Curve:
         if target <= 0:
             return inf
         place = int(np.searchsorted(-self._log_deltas, -log(target), side="left"))
-        below = log(target) - self._log_slopes[place]
-        share = exp(below) - exp(self._log_deltas[place] - self._log_slopes[place])
+        # Far to the left of the curve the slope is nothing beside the target; no float holds the ratio.
+        below, there = (
+            min(figure - self._log_slopes[place], 700.0) for figure in (log(target), self._log_deltas[place])
+        )
+        share = exp(below) - exp(there)
         guess = float(self.values[place]) + (log1p(-share) if share < 1 else -inf)
         guess = max(guess, 0.0)
         step = max(guess, 1e-3) * ROUNDING

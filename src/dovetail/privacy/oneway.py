@@ -136,9 +136,11 @@ class OneWay:
     def listed(self) -> tuple[Floats, Floats]:
         """Return the values of the loss and their masses; an infinite loss comes last."""
         values, masses, _, _ = self._plain()
-        # After a composition most places of the window hold nothing but a bound on errors.
-        kept = masses > _NOTHING * np.max(masses, initial=0.0)
-        values, masses = values[kept], masses[kept]
+        if self.single is None or self.infinite() > 0:
+            # After a composition most places of the window hold nothing but a bound on errors, and of a loss
+            # without an upper end a list holds only so many.
+            kept = masses > _NOTHING * np.max(masses, initial=0.0)
+            values, masses = values[kept], masses[kept]
         if self.infinite() > 0:
             return np.append(values, inf), np.append(masses, self.infinite())
         return values, masses
