@@ -1,0 +1,191 @@
+"""Any text or structure is understood or refused by name; no reader fails in another way."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dovetail as dv
+from dovetail.check import MOST_DIGITS, rational
+from dovetail.cli.budgets import read_budget
+from dovetail.cli.noises import read_noise
+from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
+from dovetail.ledger import Head
+from dovetail.noise import from_dict
+from dovetail.privacy import Budget, Charge
+from dovetail.release.where import read_where
+
+numberish = st.text("0123456789.eE+-_/ １٣infnaxX\n", max_size=40) | st.text(max_size=20)
+leaves: st.SearchStrategy[Any] = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats()
+    | numberish
+    | st.sampled_from(["pure", "approximate", "zeta", "geometric", "piecewise-geometric", "1", "1/3", "1e-6"])
+)
+anything = st.recursive(
+    leaves,
+    lambda x: st.lists(x, max_size=4) | st.dictionaries(st.text(max_size=8), x, max_size=4),
+    max_leaves=8,
+)
+TABLE = dv.Schema([dv.Column("age", "integer"), dv.Column("sex", "text"), dv.Column("born", "date")]).table()
+
+
+@given(numberish)
+def test_a_number_is_a_bounded_rational_or_refused(text: str) -> None:
+    try:
+        number = rational("x", text)
+    except InvalidParameter:
+        return
+    assert max(abs(number.numerator), number.denominator) <= 10**MOST_DIGITS
+    assert text.isascii()
+    assert "_" not in text
+    assert number == Fraction(text.strip(" "))
+
+
+words = st.sampled_from(
+    [
+        *"()=<>,;'\"-*/%",
+        "age",
+        "sex",
+        "born",
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "IS",
+        "NULL",
+        "TRUE",
+        "40",
+        "1e9",
+        "'F'",
+        "'2024-01-31'",
+        "DATE",
+        "CAST",
+        "LIKE",
+        "--",
+        "/*",
+        "SELECT",
+        "EXISTS",
+        "pg_sleep(9)",
+        "random()",
+        "x",
+    ]
+)
+
+
+@given(st.lists(words, max_size=14).map(" ".join) | st.text(max_size=60))
+@settings(max_examples=300)
+def test_a_where_is_a_condition_or_refused(text: str) -> None:
+    with suppress(InvalidQuery):
+        condition = read_where(text, TABLE)
+        assert set(_columns(condition.to_dict())) <= {"age", "sex", "born"}
+
+
+def _columns(part: Any) -> list[str]:
+    if isinstance(part, dict):
+        own = [part["column"][0]] if "column" in part else []
+        return own + [name for value in part.values() for name in _columns(value)]
+    return [name for value in part for name in _columns(value)] if isinstance(part, list) else []
+
+
+lines = st.sampled_from(
+    [
+        "schema = 'dovetail.schema/1'",
+        "[columns.age]",
+        "[columns]",
+        "[columns.'a b']",
+        "type = 'integer'",
+        "type = 'text'",
+        "type = 5",
+        "low = 0",
+        "high = -1",
+        "low = nan",
+        "high = 1e999",
+        "step = 0",
+        "values = []",
+        "values = ['a', 1]",
+        "values = [1979-05-27]",
+        "missing = true",
+        "missing = 1",
+        "reviewed = 'yes'",
+        "other = 3",
+        "other = 'x'",
+        "x = 1",
+        "[",
+        "low = 1979-05-27T07:32:00Z",
+        "values = ['a']",
+        "type = 'date'",
+    ]
+)
+
+
+@given(st.lists(lines, max_size=10).map("\n".join) | st.text(max_size=80))
+@settings(max_examples=300)
+def test_a_schema_text_is_a_schema_or_refused(text: str) -> None:
+    try:
+        schema = dv.Schema.from_toml(text)
+    except InvalidParameter:
+        return
+    assert dv.Schema.from_toml(schema.to_toml()) == schema
+    assert set(tomllib.loads(text)["columns"]) == {column.name for column in schema}
+
+
+@given(st.sampled_from(["geometric:", "mixture:", "piecewise:", "gaussian:", ""]), numberish)
+def test_a_noise_on_the_command_line_is_a_noise_or_refused(form: str, rest: str) -> None:
+    with suppress(InvalidParameter):
+        read_noise(form + rest)
+
+
+@given(st.lists(st.sampled_from(["epsilon=", "delta=", "zeta=", "max-epsilon=", "1", "1e-6", ",", "=", "x"])))
+def test_a_budget_on_the_command_line_is_a_budget_or_refused(parts: list[str]) -> None:
+    with suppress(InvalidParameter):
+        assert read_budget("".join(parts)).epsilon_limit > 0
+
+
+@given(st.text("0123456789abcdef:\n ", max_size=80))
+def test_a_head_is_read_or_refused(text: str) -> None:
+    with suppress(InvalidParameter):
+        assert Head.parse(text) == Head.parse(str(Head.parse(text)))
+
+
+KEPT: list[tuple[Any, dict[str, Any]]] = [
+    (from_dict, dv.GeometricMixture("0.2", 1, 5).to_dict()),
+    (from_dict, dv.DiscreteGaussian(3).to_dict()),
+    (from_dict, dv.Laplace(1).rounded().to_dict()),
+    (Budget.from_dict, Budget.approximate(1, "1e-6").to_dict()),
+    (Budget.from_dict, Budget.zeta(1, max_epsilon=2).to_dict()),
+    (Charge.from_dict, dv.privacy_loss(dv.Geometric(1)).charge().to_dict()),
+]
+
+
+@pytest.mark.parametrize("number", range(len(KEPT)))
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_what_is_kept_is_read_back_or_refused(number: int, data: st.DataObject) -> None:
+    """Change, drop or add one entry of a stored noise, budget or charge."""
+    read, whole = KEPT[number]
+    changed = json.loads(json.dumps(whole))
+    key = data.draw(st.sampled_from([*changed, "more"]))
+    if data.draw(st.booleans()):
+        changed.pop(key, None)
+    else:
+        changed[key] = data.draw(anything)
+    with suppress(DovetailError):
+        read(changed)
+
+
+@pytest.mark.parametrize("read", [from_dict, Budget.from_dict, Charge.from_dict])
+@given(given_=anything)
+def test_anything_else_is_refused(read: Any, given_: Any) -> None:
+    with suppress(DovetailError):
+        read(given_)
