@@ -163,6 +163,14 @@ def test_a_session_says_where_its_budget_is_kept(tmp_path: Path, caplog: pytest.
         assert session.ledger_place in repr(session)
 
 
+def test_who_waits_for_a_plan_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        opened(tmp_path, queries=3).close()
+    assert [record.message for record in caplog.records if "Planning" in record.message] == [
+        "Planning the whole budget of adult for 3 answers: a few seconds, once"
+    ]
+
+
 def test_a_whole_budget_plan_is_kept_when_the_session_opens_again(tmp_path: Path) -> None:
     options = {"budget": dv.Budget.approximate(1, 1e-6), "queries": 3}
     with opened(tmp_path, **options) as session:

@@ -210,6 +210,10 @@ class Session:
                     f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
                     "Leave queries= out to pay for each answer from what remains.",
                 )
+        # Whoever waits should know for what; a program that logs elsewhere is not disturbed.
+        _log.warning(
+            "Planning the whole budget of %s for %d answers: a few seconds, once", self.source.name, slots
+        )
         noise = noise_of_budget(self._account.budget, slots, neighbours)
         return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
 

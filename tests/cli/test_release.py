@@ -309,3 +309,9 @@ def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path
     cells = ("--keys", "a=1", "--keys", "b=2", "--keys", "c, d=3")
     asked = ("release", "odd.csv", "--by", 'a, b, "c, d"', *cells, "--epsilon", "1", "--budget", "epsilon=9")
     assert "count by a,  b, c, d" in run(*asked).stdout
+
+
+def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:
+    asked = ("release", "adult", "--epsilon", "0.1", "--budget", "epsilon=1")
+    assert run(*asked).stderr == ""
+    assert "what both allow adds up" in run(*asked, "--ledger", "second.ledger").stderr

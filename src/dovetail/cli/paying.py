@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import integer, rational
@@ -12,6 +14,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
 from .budgets import read_budget
 from .noises import read_noise
 from .places import ledger_of
+from .screen import note, working
 
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger
@@ -77,6 +80,10 @@ class Payment:
 
     def _designed(self, budget: Budget, neighbours: str) -> Noise:
         """Return the noise that reaches the accuracy at the least cost in the currency of the budget."""
+        with working("Searching for the noise ..."):
+            return self._searched(budget, neighbours)
+
+    def _searched(self, budget: Budget, neighbours: str) -> Noise:
         from dovetail.design import design
 
         goal = {
@@ -127,11 +134,22 @@ def open_session(
         # Found out before the session would leave an empty ledger behind.
         raise _no_budget(source.name)
     try:
-        return Session(source, budget=limit, ledger=ledger, **options)
+        _warn_of_second_ledger(source, ledger)
+        with working("Planning the whole budget ...") if options.get("queries") else nullcontext():
+            return Session(source, budget=limit, ledger=ledger, **options)
     except InvalidParameter as error:
         if error.name == "budget" and limit is None:
             raise _no_budget(source.name) from None
         raise
+
+
+def _warn_of_second_ledger(source: Source, ledger: Ledger | str | None) -> None:
+    """Say so where the data have a budget in their usual place and are asked through another."""
+    if not isinstance(ledger, str):
+        return
+    usual = ledger_of(source)
+    if usual.exists() and ("://" in ledger or Path(ledger).resolve() != usual.resolve()):
+        note(f"{source.name} has a ledger in {usual} too; what both allow adds up.")
 
 
 def _no_budget(name: str) -> InvalidParameter:

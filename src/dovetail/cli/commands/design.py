@@ -55,7 +55,7 @@ Shifts: TypeAlias = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(design)
+    app.command(epilog=_EPILOG, short_help="Find the noise for an accuracy, or for a budget.")(design)
 
 
 def design(
