@@ -110,9 +110,9 @@ def many_counts(folder: Path, counts: int = 1000) -> Row:
             began = time.perf_counter()
             session.count(where=f"fnlwgt > {number * 500} AND age >= {number % 60}", noise=noise)
             listed.append((time.perf_counter() - began) * 1000)
-    mine, least = statistics.median(listed), fsync_ms(folder)
-    case = f"one of {counts:,} counts on Adult, one bare fsync"
-    return Row(case, f"{mine:.2f} ms", f"{least:.2f} ms", least / mine)
+    mine = statistics.median(listed)
+    case = f"one of {counts:,} counts on Adult (a bare fsync: {fsync_ms(folder):.2f} ms)"
+    return Row(case, f"{mine:.2f} ms", "<= 10 ms", 10 / mine, 1.0)
 
 
 def fsync_ms(folder: Path, times: int = 50) -> float:
