@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from .report import Row
+from .report import Row, shown_ratio
 
 ROOT = Path(__file__).parent.parent
 PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
-# The rows that README shows, by how their case begins.
-SHOWN = (
-    "scale 3, 10 million, NumPy",
-    "scale 3, opendp",
-    "one draw, OpenDP",
-    "epsilon of 1,000 uses at rate 0.1, dp_accounting at 1e-03",
-    "10,000,000 rows, OpenDP",
-    "10,000,000 rows, bare DuckDB",
-    "(1, 1e-6) after 10 queries: variance, Gaussian",
-    "(1, 1e-6) after 100 queries: variance, Gaussian",
-)
+# The rows that README shows, by how their case begins, and its words for them.
+SHOWN = {
+    "scale 3, 10 million, NumPy": "exact noise, ten million at once, beside NumPy's floating-point Laplace",
+    "scale 3, opendp": "the same, OpenDP",
+    "one draw, OpenDP": "one draw, OpenDP",
+    "epsilon of 1,000 uses at rate 0.1, dp_accounting at 1e-03": "epsilon of 1,000 uses, dp_accounting",
+    "10,000,000 rows, OpenDP": "private histogram of 10 million rows, OpenDP",
+    "10,000,000 rows, bare DuckDB": "the same, DuckDB without any privacy",
+    "(1, 1e-6) after 10 queries: variance, Gaussian": "variance of 10 answers at (1, 1e-6), Gaussian",
+    "(1, 1e-6) after 100 queries: variance, Gaussian": "variance of 100 answers at (1, 1e-6), Gaussian",
+}
 _MARKED = re.compile(r"(<!-- bench[^>]*-->\n).*?(<!-- /bench -->)", re.DOTALL)
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")
 _HEAD = """# Beside other libraries
@@ -55,15 +55,20 @@ def written(sections: Sequence[tuple[str, Sequence[Row]]], seconds: float) -> st
 def excerpt(readme: str, sections: Sequence[tuple[str, Sequence[Row]]]) -> str:
     """Return README with its table made anew from these measurements."""
     rows = [row for _, listed in sections for row in listed]
-    shown = [next(row for row in rows if row.case.startswith(begin)) for begin in SHOWN]
-    return _MARKED.sub(lambda found: f"{found[1]}{_table(shown)}\n{found[2]}", readme)
+    lines = ["| beside other libraries | Dovetail | other | ratio |", "|---|---|---|---|"]
+    for begin, words in SHOWN.items():
+        row = next(row for row in rows if row.case.startswith(begin))
+        ratio = "" if row.ratio is None else shown_ratio(row.ratio)
+        lines.append(f"| {words} | {row.ours} | {row.theirs} | {ratio} |")
+    table = "\n".join(lines)
+    return _MARKED.sub(lambda found: f"{found[1]}{table}\n{found[2]}", readme)
 
 
 def _table(rows: Sequence[Row]) -> str:
     lines = ["| case | Dovetail | other | ratio | target |", "|---|---|---|---|---|"]
     for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:,.3g}"
-        target = "" if row.target is None else f"{row.target:.3g}"
+        ratio = "" if row.ratio is None else shown_ratio(row.ratio)
+        target = "" if row.target is None else shown_ratio(row.target)
         missed = " (missed)" if row.verdict == "MISSED" else ""
         lines.append(f"| {row.case} | {row.ours} | {row.theirs} | {ratio} | {target}{missed} |")
     return "\n".join(lines)

@@ -64,14 +64,19 @@ def rate(seconds: float, count: int) -> str:
     return f"{count / seconds / 1e6:,.3g} M/s"
 
 
+def shown_ratio(value: float) -> str:
+    """Show a ratio in three digits, without a power of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def show(title: str, rows: Iterable[Row]) -> bool:
     """Print a table as its rows come in; return whether all targets were met."""
     print(f"\n{title}\n{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
     print(f"{'case':<44} {'ours':>14} {'theirs':>14} {'ratio':>9} {'target':>7}")
     met = True
     for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:,.3g}x"
-        target = "" if row.target is None else f"{row.target:g}x"
+        ratio = "" if row.ratio is None else f"{shown_ratio(row.ratio)}x"
+        target = "" if row.target is None else f"{row.target:.3g}x"
         print(
             f"{row.case:<44} {row.ours:>14} {row.theirs:>14} {ratio:>9} {target:>7} {row.verdict}", flush=True
         )
