@@ -282,11 +282,6 @@ def test_hostile_names_stay_text_in_every_display(tmp_path: Path) -> None:
         answer.plot().figure.savefig(tmp_path / "plot.png")
 
 
-def test_persons_are_refused_until_contributions_are_bounded(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="unit='person'"):
-        opened(tmp_path, unit="person")
-
-
 def test_opening_a_session_loads_nothing_heavy_before_it_is_needed() -> None:
     code = (
         "import sys, dovetail; dovetail.Session, dovetail.Count, dovetail.datasets.adult; "

@@ -46,6 +46,7 @@ _HOME = {
     "privacy_loss": "privacy",
     "Column": "release",
     "Count": "release",
+    "CountDistinct": "release",
     "Histogram": "release",
     "Linear": "release",
     "Mean": "release",
@@ -68,6 +69,7 @@ __all__ = [
     "Column",
     "Comparison",
     "Count",
+    "CountDistinct",
     "DataError",
     "Design",
     "DiscreteGaussian",
@@ -146,7 +148,19 @@ if TYPE_CHECKING:
         TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
-    from .release import Answer, Column, Count, Histogram, Linear, Mean, Plan, Schema, Source, Sum
+    from .release import (
+        Answer,
+        Column,
+        Count,
+        CountDistinct,
+        Histogram,
+        Linear,
+        Mean,
+        Plan,
+        Schema,
+        Source,
+        Sum,
+    )
     from .session import Session
 
 

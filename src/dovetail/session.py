@@ -14,9 +14,10 @@ from dovetail.errors import InvalidParameter
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.release.pay import designed_for, integer_noise, read_pay
 from dovetail.release.plan import Plan, open_plan, stored_plan
-from dovetail.release.query import Count, Histogram, Linear, Mean, Query, Sum
-from dovetail.release.schema import Schema
-from dovetail.release.sensitivity import NEIGHBOURS, PROTECTED, Neighbours
+from dovetail.release.query import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
+from dovetail.release.question import Persons
+from dovetail.release.schema import Schema, Table
+from dovetail.release.sensitivity import NEIGHBOURS, Neighbours, protected
 from dovetail.release.source import Source
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Session:
     `source` is a path, a table in memory or a `Source`. The budget is kept in `ledger` (a file, a database
     URL or an open Ledger); without it, in a file beside the data or in the user's data folder: see
     `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says what is
-    protected: a row added or removed, or a row replaced.
+    protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it is the
+    person with all their rows, of which each answer uses at most `max_rows`, in at most `max_cells` cells.
 
     >>> import tempfile, dovetail as dv
     >>> folder = tempfile.TemporaryDirectory()
@@ -65,7 +67,6 @@ class Session:
         from dovetail.release.engines import connect
         from dovetail.release.teller import Teller
 
-        _refuse_persons(unit=unit, max_rows=max_rows, max_cells=max_cells)
         choice("neighbours", neighbours, NEIGHBOURS)
         if not isinstance(budget, Budget | None):
             raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
@@ -75,13 +76,14 @@ class Session:
         self._engine = connect(self.source)
         try:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
+            persons = _persons(columns, unit, max_rows, max_cells)
             self._ledger, self._owned = _opened(ledger, self.source)
             lasting = _lasting_name(self.source)
             self._account = self._ledger.account(
-                self.source.name, budget=budget, source=lasting, protects=PROTECTED[neighbours]
+                self.source.name, budget=budget, source=lasting, protects=protected(neighbours, persons)
             )
             self._teller = Teller(
-                self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst
+                self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst, persons
             )
             self._plan = None if slots is None else self._whole_plan(slots)
         except BaseException:
@@ -91,6 +93,12 @@ class Session:
     def count(self, *, where: str | None = None, **pay: Any) -> Answer:
         """Return how many rows satisfy `where`."""
         return self._ask(Count(where), pay)
+
+    def count_distinct(
+        self, *columns: str, keys: Any = None, bins: Any = None, where: str | None = None, **pay: Any
+    ) -> Answer:
+        """Return how many persons have a row that satisfies `where`, in all or in each cell of columns."""
+        return self._ask(CountDistinct(*columns, keys=keys, bins=bins, where=where), pay)
 
     def histogram(
         self, *columns: str, keys: Any = None, bins: Any = None, where: str | None = None, **pay: Any
@@ -130,7 +138,8 @@ class Session:
         from dovetail.release.sql import read_select
 
         named = [self.source.name, *([self.source.table] if self.source.table else [])]
-        return read_select(text, self._teller.table, named)
+        persons = self._teller.persons
+        return read_select(text, self._teller.table, named, None if persons is None else persons.unit.name)
 
     def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
         """Answer several queries at once, priced exactly together."""
@@ -249,9 +258,24 @@ def _lasting_name(source: Source) -> str:
     return source_name(*source.place)
 
 
-def _refuse_persons(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidParameter(
-                name, value, "left out: each row counts as one person's", "Use one row each."
-            )
+def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: int | None) -> Persons | None:
+    """Return whose rows they are and how many of one person are used, None where each row stands alone."""
+    if unit is None:
+        for name, value in (("max_rows", max_rows), ("max_cells", max_cells)):
+            if value is not None:
+                raise InvalidParameter(name, value, "given together with unit=", "Name the column of the id.")
+        return None
+    field = table.field(unit)
+    if field.kind not in ("integer", "text"):
+        raise InvalidParameter(
+            "unit",
+            unit,
+            f"a column of whole numbers or texts; its type is {field.kind}",
+            "Declare its type in the schema.",
+        )
+    fix = "Of a person with more rows, this many are used; more means more noise."
+    if max_rows is None:
+        raise InvalidParameter("max_rows", None, "given together with unit=", fix)
+    rows = integer("max_rows", max_rows, low=1, high=10**6, fix=fix)
+    cells = rows if max_cells is None else integer("max_cells", max_cells, low=1, high=10**6)
+    return Persons(field, rows, cells)

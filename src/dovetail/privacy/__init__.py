@@ -5,7 +5,7 @@ from .budget import Budget, Remaining
 from .charge import ORDERS, Charge
 from .clamped import clamped_loss
 from .loss import PrivacyLoss, privacy_loss
-from .splits import split_charge, split_losses
+from .splits import partitions, split_charge, split_losses
 from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "clamped_loss",
     "delta_from_zeta",
     "equivalent_epsilon",
+    "partitions",
     "privacy_loss",
     "published_zeta",
     "split_charge",

@@ -36,7 +36,7 @@ def split_losses(
     budget = whole if total is None else check.integer("total", total, low=1, fix=_TOTAL)
     if whole <= budget:
         return (privacy_loss(noise, sensitivity=(cap,) * count),)
-    splits = list(itertools.islice(_partitions(budget, count, min(cap, budget)), MOST_SPLITS + 1))
+    splits = list(itertools.islice(partitions(budget, count, min(cap, budget)), MOST_SPLITS + 1))
     if len(splits) <= MOST_SPLITS:
         return tuple(privacy_loss(noise, sensitivity=split) for split in splits)
     rates = getattr(noise, "rates", ())
@@ -61,13 +61,17 @@ def split_charge(noise: Noise, *, cells: int, per_cell: int, total: int | None =
     return Charge.largest(*(loss.charge() for loss in losses))
 
 
-def _partitions(total: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Yield every way to write `total` as at most `parts` falling whole numbers up to `largest`."""
+def partitions(total: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to write `total` as at most `parts` falling whole numbers up to `largest`.
+
+    >>> list(partitions(4, 2, 3))
+    [(3, 1), (2, 2)]
+    """
     if total == 0:
         yield ()
         return
     for first in range(min(total, largest), 0, -1):
         if first * parts < total:
             return
-        for rest in _partitions(total - first, parts - 1, first):
+        for rest in partitions(total - first, parts - 1, first):
             yield (first, *rest)

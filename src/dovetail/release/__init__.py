@@ -2,8 +2,20 @@
 
 from .answer import Answer
 from .plan import Plan
-from .query import Count, Histogram, Linear, Mean, Sum
+from .query import Count, CountDistinct, Histogram, Linear, Mean, Sum
 from .schema import Column, Schema
 from .source import Source
 
-__all__ = ["Answer", "Column", "Count", "Histogram", "Linear", "Mean", "Plan", "Schema", "Source", "Sum"]
+__all__ = [
+    "Answer",
+    "Column",
+    "Count",
+    "CountDistinct",
+    "Histogram",
+    "Linear",
+    "Mean",
+    "Plan",
+    "Schema",
+    "Source",
+    "Sum",
+]

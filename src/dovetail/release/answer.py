@@ -15,7 +15,7 @@ from dovetail.privacy import Budget, Charge, Remaining
 
 from .field import Constant, written
 from .intervals import Bar, bars, values
-from .question import Average, Question, Rows, Total
+from .question import Average, Distinct, Question, Rows, Total
 from .sensitivity import units
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Answer:
         """
         from .consistency import nearest_counts
 
-        if not isinstance(self.query.measure, Rows) or not self.query.grouped:
+        if not isinstance(self.query.measure, Rows | Distinct) or not self.query.grouped:
             raise InvalidQuery("consistent() is for histograms. A single count takes clamp=True.")
         return replace(self, adjusted=tuple(nearest_counts([cell[0] for cell in self.cells])), clamp=True)
 
@@ -223,7 +223,7 @@ def label(key: Constant | None) -> str:
 def never_negative(question: Question) -> bool:
     """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
     measure = question.measure
-    return isinstance(measure, Rows) or (isinstance(measure, Total) and measure.lattice.low >= 0)
+    return isinstance(measure, Rows | Distinct) or (isinstance(measure, Total) and measure.lattice.low >= 0)
 
 
 def plain_number(value: Fraction) -> int | float:

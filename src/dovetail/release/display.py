@@ -17,6 +17,7 @@ MOST_ROWS = 60
 _WIDTH = 24
 _PARTS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _LONGEST_LABEL = 40
+_CHANGES = {"add-remove": "added or removed", "replace": "replaced"}
 
 
 def as_text(answer: Answer) -> str:
@@ -58,7 +59,13 @@ def as_html(answer: Answer) -> str:
 def notes(answer: Answer) -> str:
     """Return what must be said beside the numbers: what is protected, and what it cost."""
     when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
-    kind = "row added or removed" if answer.neighbours == "add-remove" else "row replaced"
+    persons = answer.query.persons
+    kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
+    if persons is not None:
+        kind += (
+            f" (of each, {_counted(persons.max_rows, 'row')} in {_counted(persons.max_cells, 'cell')}; "
+            f"rows without {persons.unit.name} are left out)"
+        )
     price, rest = f"cost {answer.charge}", f"remaining {answer.remaining}"
     if answer.paid_by is not None:
         plan = answer.paid_by
@@ -128,3 +135,7 @@ def percent(level: Fraction) -> str:
 def cut(text: str) -> str:
     """Return a label that fits beside the numbers."""
     return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"at most {number} {word}{'s' * (number != 1)}"

@@ -102,7 +102,7 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
     # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
     total = max(
         sum(Fraction(shift.by, widths[shift.component]) for shift in move)
-        for move in moves(question, neighbours)
+        for move in moves(question, neighbours, grows=True)
     )
     # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
     return component_noises(question, Geometric(Fraction(floor(epsilon / total * _UNIT), _UNIT)))
@@ -110,7 +110,7 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
 
 def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
     """Return the shifts of the move that moves an answer most."""
-    move = max(moves(question, neighbours), key=lambda move: sum(shift.by for shift in move))
+    move = max(moves(question, neighbours, grows=True), key=lambda move: sum(shift.by for shift in move))
     return tuple(shift.by for shift in move)
 
 

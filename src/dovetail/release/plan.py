@@ -14,7 +14,7 @@ from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 
 from .answer import stretched
 from .question import Question
-from .sensitivity import Neighbours, moves, units
+from .sensitivity import Move, Neighbours, grows_outward, moves, units
 
 if TYPE_CHECKING:
     from .ports import Account, PlanState
@@ -82,14 +82,17 @@ class Plan:
         A mean is a sum and a count, so it uses two.
         """
         parts = parts_per_slot(self.neighbours)
-        return max(-(-len(move) // parts) for move in moves(question, self.neighbours))
+        return max(-(-len(move) // parts) for move in self._moves(question))
 
     def noises_for(self, question: Question) -> tuple[IntegerNoise, ...]:
         """Return the noise of each component, stretched until its loss lies within what a slot has paid."""
         furthest = [1] * len(units(question))
-        for shift in (shift for move in moves(question, self.neighbours) for shift in move):
+        for shift in (shift for move in self._moves(question) for shift in move):
             furthest[shift.component] = max(furthest[shift.component], shift.by)
         return tuple(stretched(self.noise, covering_stretch(self.noise, by)) for by in furthest)
+
+    def _moves(self, question: Question) -> tuple[Move, ...]:
+        return moves(question, self.neighbours, grows_outward(self.noise))
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:

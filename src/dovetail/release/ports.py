@@ -62,6 +62,10 @@ class Account(Protocol):
     @property
     def budget(self) -> Budget: ...
 
+    @property
+    def secret(self) -> bytes:
+        """The dataset's own key, fixed for its life: it decides which rows of a person are used."""
+
     def position(self) -> tuple[Budget, Charge]:
         """Return the budget and everything charged so far, as they stood at one moment."""
 

@@ -11,7 +11,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
 
 from .question import Question
-from .sensitivity import Neighbours, moves
+from .sensitivity import Neighbours, grows_outward, moves
 
 # Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
 _MOST_WAYS = 16
@@ -30,8 +30,11 @@ def charge_of(
     1000000000
     """
     ways = [
-        [tuple(shift_loss(each[shift.component], shift.by) for shift in move) for move in listed]
-        for each, listed in zip(noises, (moves(q, neighbours) for q in questions), strict=True)
+        [
+            tuple(shift_loss(each[shift.component], shift.by) for shift in move)
+            for move in moves(question, neighbours, all(map(grows_outward, each)))
+        ]
+        for question, each in zip(questions, noises, strict=True)
     ]
     if prod(map(len, ways)) <= _MOST_WAYS:
         return _worst(_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))

@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from .axes import axes_of
 from .condition import Condition, checked
 from .field import kind_of
-from .question import MOST_CELLS, Average, Keys, Lattice, Question, Rows, Total, Weighted
+from .question import MOST_CELLS, Average, Distinct, Keys, Lattice, Question, Rows, Total, Weighted
 from .schema import Table, public_values
 
 # Beyond this, lattice points are no longer exact in the engines' double arithmetic.
@@ -69,6 +69,22 @@ class Histogram:
             raise InvalidQuery('A histogram needs at least one column: histogram("education").')
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
         return Question(Rows(), axes, condition(self.where, table))
+
+
+class CountDistinct(Histogram):
+    """How many persons have a row that satisfies `where`, in all or in each cell of public columns.
+
+    Needs a session that knows whose rows they are: Session(..., unit="person").
+
+    >>> CountDistinct("sex", keys=["F", "M"]).columns
+    ('sex',)
+    """
+
+    __slots__ = ()
+
+    def checked(self, table: Table) -> Question:
+        axes = limited(axes_of(self.columns, self.keys, self.bins, table))
+        return Question(Distinct(), axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,28 @@ class Weighted:
         return {"linear": list(self.weights), "step": str(self.step)}
 
 
-Measure: TypeAlias = Rows | Total | Average | Weighted
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """How many persons."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"count": "persons"}
+
+
+Measure: TypeAlias = Rows | Total | Average | Weighted | Distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """Whose rows they are, and how much of one person a question may use: rows in all, in so many cells."""
+
+    unit: Field
+    max_rows: int
+    max_cells: int
+
+    def to_dict(self) -> dict[str, Any]:
+        column = [self.unit.name, self.unit.kind]
+        return {"unit": column, "max_rows": self.max_rows, "max_cells": self.max_cells}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +177,7 @@ class Question:
     measure: Measure
     axes: tuple[Axis, ...] = ()
     where: Condition | None = None
+    persons: Persons | None = None
 
     @property
     def cells(self) -> int:
@@ -184,11 +206,12 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the canonical form: what the ledger compares."""
-        return {
+        found = {
             "measure": self.measure.to_dict(),
             "axes": [axis.to_dict() for axis in self.axes],
             "where": self.where.to_dict() if self.where else None,
         }
+        return found if self.persons is None else found | {"persons": self.persons.to_dict()}
 
 
 def _short(edge: Constant) -> str:

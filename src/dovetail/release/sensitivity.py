@@ -1,20 +1,30 @@
-"""How far one row can move an answer: the proof obligations behind every price.
+"""How far one neighbour can move an answer: the proof obligations behind every price.
 
 A question releases one or more integers per cell (its components: a mean has a sum and a count). Component i
-is noised with `noise.stretched(units[i])`. A `Move` lists the components that one neighbour can shift at the
-same time, and by how much; the price is the worst over all moves. Shifts are absolute: noise is symmetric.
+is noised with `noise.stretched(units[i])`. A `Move` lists the released integers that one neighbour can shift
+at the same time, and by how much; the price is the worst over all moves. Shifts are absolute: noise is
+symmetric. A shift that is larger, or that is added to a move, never costs less, so a list of moves covers
+whatever lies below one of them.
+
+A neighbour differs by one row or, where the question knows persons, by one person, of whom `max_rows` rows in
+`max_cells` cells are used. `persons.py` says how those can be spread.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from .question import Average, Question, Rows, Total, Weighted
+from dovetail.noise import IntegerNoise, PiecewiseGeometric
+
+from .question import Average, Distinct, Persons, Question, Rows, Weighted
 
 Neighbours: TypeAlias = Literal["add-remove", "replace"]
 NEIGHBOURS = ("add-remove", "replace")
 PROTECTED = {"add-remove": "a row added or removed", "replace": "a row replaced"}
+# Beyond this many ways, a price would take too long.
+MOST_WAYS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,55 +38,131 @@ class Shift:
 Move: TypeAlias = tuple[Shift, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far one row can move a component: `up` away from where it was, `down` to the other side.
+
+    A row that takes another's place in the same cell moves it by up + down. For a count that is nothing: the
+    row that comes makes up for the one that goes, so `down` is -1.
+    """
+
+    up: int
+    down: int
+
+
+def reaches(question: Question) -> tuple[Reach, ...]:
+    """Return how far one row can move each component.
+
+    >>> reaches(Question(Rows()))
+    (Reach(up=1, down=-1),)
+    """
+    measure = question.measure
+    if isinstance(measure, Rows | Distinct):
+        return (Reach(1, -1),)
+    if isinstance(measure, Weighted):
+        low, high = min(*measure.weights, 0), max(*measure.weights, 0)
+    else:
+        low, high = measure.lattice.low, measure.lattice.high
+    if isinstance(measure, Average):
+        # The centred sum 2x - low - high runs from -(high - low) to high - low.
+        return (Reach(high - low, high - low), Reach(1, -1))
+    # `where` or NULL lets a row add nothing at all, so 0 is always among what it can add.
+    above, below = max(high, 0), max(-low, 0)
+    return (Reach(max(above, below), min(above, below)),)
+
+
+def used_rows(question: Question) -> int:
+    """Return how many rows of one neighbour a question uses at most, in one cell."""
+    if question.persons is None or isinstance(question.measure, Distinct):
+        return 1
+    return question.persons.max_rows
+
+
 def units(question: Question) -> tuple[int, ...]:
-    """Return, per component, how far one added row moves it: the stretch of its noise.
+    """Return, per component, how far one neighbour added moves it: the stretch of its noise.
 
     >>> units(Question(Rows()))
     (1,)
     """
-    measure = question.measure
-    if isinstance(measure, Rows):
-        return (1,)
-    if isinstance(measure, Weighted):
-        return (max(abs(weight) for weight in measure.weights),)
-    low, high = measure.lattice.low, measure.lattice.high
-    if isinstance(measure, Average):
-        return (high - low, 1)
-    return (max(abs(low), abs(high)),)
+    return tuple(reach.up * used_rows(question) for reach in reaches(question))
 
 
-def moves(question: Question, neighbours: Neighbours) -> tuple[Move, ...]:
+def moves(question: Question, neighbours: Neighbours, grows: bool = False) -> tuple[Move, ...]:
     """Return the moves that cover every pair of neighbours.
+
+    `grows` says that the rates of the noise grow outward, which makes fewer ways the worst.
 
     >>> moves(Question(Rows()), "replace")
     ((Shift(component=0, by=1),),)
     """
-    added = tuple(Shift(component, by) for component, by in enumerate(units(question)))
+    if question.persons is not None:
+        from .persons import person_moves
+
+        return person_moves(question, neighbours, grows)
     if neighbours == "add-remove":
-        return (added,)
-    within = _replaced_in_one_cell(question)
-    # A replaced row can leave one cell and enter another; with one cell it can only enter or leave.
-    across = (*added, *added) if question.cells > 1 else added
-    return (across, within) if _exceeds(within, across) else (across,)
+        return (spread(question, [(1, 0)]),)
+    return replaced(question, 1)
 
 
-def _replaced_in_one_cell(question: Question) -> Move:
-    """Return the move of a row whose value changes while it stays in its cell, or leaves through `where`."""
-    measure = question.measure
-    if isinstance(measure, Total):
-        low, high = measure.lattice.low, measure.lattice.high
-        return (Shift(0, max(abs(low), abs(high), high - low)),)
-    if isinstance(measure, Average):
-        # The centred sum 2x - low - high runs from -(high - low) to high - low.
-        return (Shift(0, 2 * (measure.lattice.high - measure.lattice.low)),)
-    if isinstance(measure, Weighted):
-        return (Shift(0, max(*measure.weights, 0) - min(*measure.weights, 0)),)
-    return (Shift(0, 1),)
+def replaced(question: Question, rows: int) -> tuple[Move, ...]:
+    """Return the moves of up to `rows` rows of one cell that leave while as many come, all to one cell."""
+    found = reaches(question)
+    if len(found) > 1 and rows > MOST_WAYS:
+        # One move above all that would be listed: each component at its worst.
+        within = [tuple(Shift(at, rows * (r.up + max(r.down, 0))) for at, r in enumerate(found))]
+    else:
+        # How a mean's sum and count move together depends on how many come.
+        come = range(rows + 1) if len(found) > 1 else (0, rows)
+        within = [spread(question, [(rows, many)]) for many in come]
+    across = [spread(question, [(rows, 0), (rows, 0)])] if question.cells > 1 else []
+    return undominated(across + within)
 
 
-def _exceeds(within: Move, across: Move) -> bool:
-    """Tell whether some shift of `within` is larger than the same component's in `across`."""
-    largest: dict[int, int] = {}
-    for shift in across:
-        largest[shift.component] = max(largest.get(shift.component, 0), shift.by)
-    return any(shift.by > largest.get(shift.component, 0) for shift in within)
+def spread(question: Question, pairs: list[tuple[int, int]]) -> Move:
+    """Return the move of so many rows that leave and so many that come, cell by cell; zeros are left out."""
+    return tuple(
+        Shift(component, by)
+        for component, reach in enumerate(reaches(question))
+        for leave, come in pairs
+        if (by := reach.up * leave + reach.down * come) > 0
+    )
+
+
+def undominated(listed: list[Move]) -> tuple[Move, ...]:
+    """Leave out the moves that another one covers, shift by shift."""
+    kept: list[Move] = []
+    for move in sorted(set(listed), key=lambda move: (-len(move), -sum(shift.by for shift in move))):
+        if not any(_covers(other, move) for other in kept):
+            kept.append(move)
+    return tuple(kept)
+
+
+def _covers(one: Move, other: Move) -> bool:
+    """Tell whether each component's shifts in `other` are at most those in `one`, largest against largest."""
+    for component in {shift.component for shift in other}:
+        mine, yours = (
+            sorted((shift.by for shift in move if shift.component == component), reverse=True)
+            for move in (one, other)
+        )
+        if len(mine) < len(yours) or any(a < b for a, b in zip(mine, yours, strict=False)):
+            return False
+    return True
+
+
+def grows_outward(noise: IntegerNoise) -> bool:
+    """Tell whether the rates of a noise grow outward: then one cell that takes all is the worst split.
+
+    >>> grows_outward(PiecewiseGeometric([1, 2], [5])), grows_outward(PiecewiseGeometric([2, 1], [5]))
+    (True, False)
+    """
+    return isinstance(noise, PiecewiseGeometric) and all(a <= b for a, b in pairwise(noise.rates))
+
+
+def protected(neighbours: Neighbours, persons: Persons | None) -> str:
+    """Return in words what is protected; all charges of a budget must mean the same.
+
+    >>> protected("replace", None)
+    'a row replaced'
+    """
+    words = PROTECTED[neighbours]
+    return words if persons is None else words.replace("row", f"person ({persons.unit.name!r})", 1)

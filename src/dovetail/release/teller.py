@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dovetail.errors import DataError, DovetailError, InvalidParameter, InvalidQuery
@@ -20,7 +20,7 @@ from .plan import Plan, stored_plan
 from .ports import Account, Request, StoredAnswer
 from .price import charge_of
 from .query import Query
-from .question import Question
+from .question import Distinct, Persons, Question
 from .schema import Table
 from .select import true_cells
 from .sensitivity import Neighbours, units
@@ -59,6 +59,7 @@ class Teller:
     account: Account
     neighbours: Neighbours
     analyst: str
+    persons: Persons | None = None
 
     def priced(self, queries: Sequence[Query], pay: Pay) -> Priced:
         """Check and price queries from their text alone."""
@@ -69,13 +70,24 @@ class Teller:
                 f"a list of 1 to {MOST_TOGETHER} queries",
                 'For example [Count("age > 40")].',
             )
-        questions = tuple(query.checked(self.table) for query in queries)
+        questions = tuple(self._checked(query) for query in queries)
         if pay.clamp and not all(map(never_negative, questions)):
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
         noises = tuple(self._noises(question, pay, len(questions)) for question in questions)
         return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
+
+    def _checked(self, query: Query) -> Question:
+        question = query.checked(self.table)
+        if self.persons is not None:
+            return replace(question, persons=self.persons)
+        if isinstance(question.measure, Distinct):
+            raise InvalidQuery(
+                "Counting persons needs to know whose rows they are. Open the session with "
+                'Session(..., unit="person", max_rows=5).'
+            )
+        return question
 
     def _from_plan(self, questions: tuple[Question, ...], plan: Plan) -> Priced:
         # A plan of another ledger may bear the same number; its noise is not what this one paid for.
@@ -125,7 +137,8 @@ class Teller:
         return self._show(cells, priced, answered_at, pay, False)
 
     def _noisy(self, question: Question, noises: Sequence[IntegerNoise]) -> Cells:
-        true = true_cells(self.engine, question)
+        secret = self.account.secret if question.persons is not None else b""
+        true = true_cells(self.engine, question, secret)
         drawn = [draws(noise, len(true)) for noise in noises]
         return tuple(
             tuple(saturated(value + more) for value, more in zip(cell, extra, strict=True))

@@ -18,7 +18,7 @@ from dovetail.release.source import Source
 
 from .failure import unreadable
 from .memory import arrow_table
-from .spelling import scaled
+from .spelling import placed, scaled
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _KINDS = {
@@ -167,6 +167,9 @@ class DuckDB:
         # DuckDB adds 64-bit integers in 128 bits.
         return exp.Sum(this=exp.cast(integer, "BIGINT"))
 
+    def hashed(self, text: Any) -> Any:
+        return exp.MD5(this=text)
+
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
         text = self._spelled(statement)
         try:
@@ -182,7 +185,7 @@ class DuckDB:
             self._connection.close()
 
     def _spelled(self, statement: exp.Select) -> str:
-        return statement.from_(self.relation, copy=False).sql("duckdb")
+        return str(placed(statement, self.relation).sql("duckdb"))
 
 
 def csv_header(path: Path) -> tuple[list[str], str]:

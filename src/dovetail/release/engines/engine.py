@@ -42,8 +42,14 @@ class Engine(Protocol):
     def wide_sum(self, integer: Any) -> Any:
         """Spell a sum of 64-bit integers that cannot overflow."""
 
+    def hashed(self, text: Any) -> Any:
+        """Spell the MD5 digest of a text in UTF-8, as small hexadecimal letters that sort byte by byte."""
+
     def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
-        """Run an aggregation; every failure is a DataError whose text does not depend on the rows."""
+        """Run an aggregation, over `relation` where it has no FROM.
+
+        Every failure is a DataError whose text does not depend on the rows.
+        """
 
     def close(self) -> None:
         """Let go of the data."""

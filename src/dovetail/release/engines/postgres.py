@@ -15,7 +15,7 @@ from dovetail.release.source import Source
 
 from .failure import missing_extra, unreadable
 from .postgres_values import TYPES, spelled_value
-from .spelling import typed_constant
+from .spelling import placed, typed_constant
 
 # The server's own settings must not change what a statement means.
 _SETTINGS = (
@@ -115,8 +115,11 @@ class Postgres:
         # PostgreSQL adds 64-bit integers as numeric.
         return exp.Sum(this=exp.cast(integer, "BIGINT"))
 
+    def hashed(self, text: Any) -> Any:
+        return exp.Collate(this=exp.MD5(this=text), expression=exp.to_identifier("C", quoted=True))
+
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        text = statement.from_(self.relation, copy=False).sql("postgres")
+        text = placed(statement, self.relation).sql("postgres")
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql(_SETTINGS)

@@ -16,7 +16,7 @@ from dovetail.release.source import Source
 
 from .failure import missing_extra, unreadable
 from .spark_values import family_of, spelled_value
-from .spelling import scaled, typed_constant
+from .spelling import placed, scaled, typed_constant
 
 # Settings of the user's session must not change what a statement means, nor make it fail on a row.
 _SETTINGS = {
@@ -82,8 +82,11 @@ class Spark:
         # A sum of 64-bit integers stays one and fails when it is full; of 28 digits it has 38.
         return exp.Sum(this=exp.cast(integer, "DECIMAL(28, 0)"))
 
+    def hashed(self, text: Any) -> Any:
+        return exp.MD5(this=text)
+
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        text = statement.from_(self.relation, copy=False).sql("spark")
+        text = placed(statement, self.relation).sql("spark")
         try:
             return [tuple(row) for row in self._session.sql(text).collect()]
         except Exception as error:  # noqa: BLE001

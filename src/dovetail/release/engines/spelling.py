@@ -26,6 +26,11 @@ def scaled(engine: Engine, number: Any, step: Fraction) -> Any:
     return number
 
 
+def placed(statement: Any, relation: Any) -> Any:
+    """Return a statement with its FROM, the whole relation where it has none yet."""
+    return statement if statement.args.get("from_") else statement.from_(relation, copy=False)
+
+
 def typed_constant(kind: str, value: Constant) -> Any:
     """Spell a constant with its type, so that no engine computes in 32 bits or compares with a guess."""
     if isinstance(value, bool):

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dovetail.errors import InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.release.condition import Condition
-from dovetail.release.query import Count, Histogram, Mean, Query, Sum
+from dovetail.release.query import Count, CountDistinct, Histogram, Mean, Query, Sum
 from dovetail.release.schema import Table
 from dovetail.release.where import Unreadable, condition_of, spelled_node
 
@@ -39,8 +39,8 @@ class Selection:
     limit: int | None
 
 
-def read_select(text: object, table: Table, names: Sequence[str] = ()) -> Selection:
-    """Return what a text asks of a table, which it calls `data` or by one of `names`.
+def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str | None = None) -> Selection:
+    """Return what a text asks of a table, which it calls `data` or by one of `names`; `unit` names persons.
 
     >>> from dovetail.release import Column, Schema
     >>> table = Schema([Column("sex", "text", values=["F", "M"])]).table()
@@ -54,7 +54,7 @@ def read_select(text: object, table: Table, names: Sequence[str] = ()) -> Select
             nodes = part if isinstance(part, list) else [part]
             at = source.at_word(word) or next((source.at_node(n) for n in nodes if hasattr(n, "walk")), None)
             raise source.refusal(f"{word} cannot be answered. {_INSTEAD.get(clause, POSSIBLE)}", at)
-    reader = _Reader(source, table)
+    reader = _Reader(source, table, unit)
     reader.check_from(tree.args.get("from_"), {"data", *(name.casefold() for name in names)})
     condition = reader.condition(tree.args.get("where"))
     by = reader.group(tree.args.get("group"), tree.expressions)
@@ -84,6 +84,7 @@ def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) 
 class _Reader:
     source: Text
     table: Table
+    unit: str | None
 
     def refuse(self, node: Any, problem: str) -> UnsupportedSQL:
         return self.source.refusal(problem, self.source.at_node(node))
@@ -183,6 +184,8 @@ class _Reader:
             if isinstance(node.this, exp.Column) and not _more_than(node.this, "this"):
                 column = shown(node.this.name)[1:-1]
                 raise self.refuse(node, f"Write COUNT(*) and add WHERE {column} IS NOT NULL.")
+            if isinstance(node.this, exp.Distinct) and not _more_than(node.this, "expressions"):
+                return self._distinct(node, by, condition)
         if isinstance(node, exp.Sum | exp.Avg) and not _more_than(node, "this"):
             name = self._name(node.this)
             low, high, step = self._bounds(node, name)
@@ -190,6 +193,15 @@ class _Reader:
                 return Sum(name, low, high, step, condition, by), f"sum_{name}"
             return Mean(name, low, high, step, condition, by), f"avg_{name}"
         raise self.outside(node)
+
+    def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
+        names = [self._name(each) for each in node.this.expressions]
+        if self.unit is None or names != [self.unit]:
+            known = f"COUNT(DISTINCT {self.unit})" if self.unit else 'a session with unit="person"'
+            raise self.refuse(
+                node, f"Only persons are counted once each: use {known}. Other values are not public."
+            )
+        return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
 
     def _bounds(self, node: Any, name: str) -> tuple[Any, Any, Any]:
         declared = self.table.schema.get(name)
