@@ -114,3 +114,9 @@ def test_linear_weights_are_rounded_to_the_lattice() -> None:
 def test_cells_are_named_by_their_keys_and_edges() -> None:
     question = Histogram("sex", "born", bins={"born": ["2000-01-01", date(2001, 1, 1)]}).checked(TABLE)
     assert question.cell_keys() == [(sex, "[2000-01-01, 2001-01-01)") for sex in ("F", "M", "unknown")]
+
+
+def test_keys_are_not_discovered_from_the_rows() -> None:
+    table = Schema([Column("word", "text")]).table()
+    with pytest.raises(InvalidParameter, match="not discovered from the rows"):
+        Histogram("word", keys="discover").checked(table)

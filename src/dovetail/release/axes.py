@@ -59,6 +59,13 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
         raise InvalidQuery(f"Give keys or bins for {name}, not both.")
     if bins is not None:
         return _binned(name, bins, other, table)
+    if isinstance(keys, str):
+        raise InvalidParameter(
+            "keys",
+            keys,
+            "a list of public values",
+            "Keys are not discovered from the rows: a rare one could point to a person.",
+        )
     if keys is not None:
         keys = _limited(name, listed(keys))
         field = _keyed(table.field(name, asked=_asked(keys)))
