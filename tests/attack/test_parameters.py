@@ -232,6 +232,27 @@ def test_a_typed_condition_that_is_right_is_the_question_that_its_text_spells(se
     assert session.count(where="sex = 'F' AND age >= 30", noise=NOISE).value == first.value
 
 
+HUGE: dict[str, Callable[[], object]] = {
+    "within": lambda: dv.design(within="1e400"),
+    "sensitivity": lambda: dv.privacy_loss(NOISE, sensitivity="1e20"),
+    "real sensitivity": lambda: dv.privacy_loss(dv.Laplace(1), sensitivity="1e400"),
+    "order": lambda: dv.privacy_loss(NOISE).renyi("1e400"),
+    "tail": lambda: dv.privacy_loss(NOISE).tail("1e400"),
+    "size": lambda: NOISE.sample(10**17),
+    "shape": lambda: NOISE.sample((10**9, 10**9)),
+    "no noise": lambda: dv.privacy_loss([]),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("made", HUGE)
+def test_a_number_that_is_readable_but_too_large_is_refused_too(made: str) -> None:
+    refused(HUGE[made], InvalidParameter)
+
+
+def test_a_goal_beyond_all_numbers_is_refused(session: dv.Session) -> None:
+    refused(lambda: session.count(within="1e400"), InvalidParameter)
+
+
 def test_a_tiny_epsilon_is_refused_or_costs_a_whole_unit(session: dv.Session) -> None:
     for rate in ("1e-10", "1e-12"):
         assert session.price(dv.Count(), noise=dv.Geometric(rate)).epsilon == 1

@@ -36,9 +36,9 @@ class Goal:
 
     def __init__(self, within: Real, probability: Real = 0.95, cells: int = 1) -> None:
         size = check.rational("within", within, "Give the error you can live with, for example 5.")
-        if size < 0:
+        if not 0 <= size <= 10**300:
             raise InvalidParameter(
-                "within", within, "a number of at least 0", "Give an error, for example 5."
+                "within", within, "a number from 0 to 1e300", "Give an error, for example 5."
             )
         # Noise is a whole number, so an error of 5.7 is one of 5.
         object.__setattr__(self, "within", int(size // 1))

@@ -90,8 +90,8 @@ class PrivacyLoss:
         0.735326
         """
         exact = check.rational("order", order)
-        if not exact > 1:
-            raise InvalidParameter("order", order, "a number above 1", "Use .mean for order 1.")
+        if not 1 < exact <= 10**300:
+            raise InvalidParameter("order", order, "a number above 1, to 1e300", "Use .mean for order 1.")
         return min(max(one.renyi(float(exact)) for one in self._ways), self.epsilon)
 
     def delta(self, epsilon: Real) -> float:
@@ -129,7 +129,7 @@ class PrivacyLoss:
 
     def tail(self, t: Real) -> float:
         """Return P(|L| > t)."""
-        return max(one.tail(float(check.rational("t", t))) for one in self._ways)
+        return max(one.tail(float(check.within("t", t, "-1e300", "1e300"))) for one in self._ways)
 
     def compose(self, k: int) -> PrivacyLoss:
         """Return the loss of k independent uses; it also bounds k uses that are chosen adaptively.

@@ -47,6 +47,11 @@ def shift_atoms(noise: Noise, sensitivity: object) -> Atoms:
     size = check.positive("sensitivity", sensitivity, _SHIFT)
     if isinstance(noise, IntegerNoise) and size.denominator != 1:
         raise InvalidParameter("sensitivity", sensitivity, "a whole number for noise on the integers", _SHIFT)
+    if not isinstance(noise, Noise):
+        raise InvalidParameter("noise", noise, "a noise", "For example Geometric(1).")
+    most = 2**62 if isinstance(noise, IntegerNoise) else 10**300
+    if size > most:
+        raise InvalidParameter("sensitivity", sensitivity, f"at most {most:g}", _SHIFT)
     return _known(noise, size)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dovetail.check import positive, probability
+from dovetail.check import within as limited
 from dovetail.design import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import IntegerNoise, Noise
@@ -109,7 +110,9 @@ def _plan(value: object) -> Plan:
 
 
 def _within(value: object) -> Fraction:
-    return positive("within", value, "Give the largest error you can live with, for example 5.")
+    fix = "Give the largest error you can live with, for example 5."
+    positive("within", value, fix)
+    return limited("within", value, 0, "1e200", fix)
 
 
 def _spend(value: object) -> Budget:

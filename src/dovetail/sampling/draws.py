@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from math import prod
 from threading import Lock
 from typing import overload
 
@@ -23,6 +24,7 @@ from .sampler import Sampler
 Size = int | tuple[int, ...]
 
 _MOST_KEPT = 32
+_MOST_DRAWS = 2**40
 _SYSTEM = System()
 
 # Tables by law, the latest used last. They hold no random bit, so a fork may share them.
@@ -143,4 +145,8 @@ def _target(size: Size | None, out: NDArray[np.int64] | None) -> NDArray[np.int6
 def _shape(size: Size) -> tuple[int, ...]:
     fix = "Give how many draws, or a shape."
     lengths = size if isinstance(size, tuple) else (size,)
-    return tuple(integer("size", length, low=0, fix=fix) for length in lengths)
+    shape = tuple(integer("size", length, low=0, fix=fix) for length in lengths)
+    # Beyond this NumPy itself gives up; below it, memory is the caller's own matter.
+    if prod(shape) > _MOST_DRAWS:
+        raise InvalidParameter("size", size, f"at most {_MOST_DRAWS} draws in all", fix)
+    return shape
