@@ -48,7 +48,9 @@ def shift_atoms(noise: Noise, sensitivity: object) -> Atoms:
     if isinstance(noise, IntegerNoise) and size.denominator != 1:
         raise InvalidParameter("sensitivity", sensitivity, "a whole number for noise on the integers", _SHIFT)
     if not isinstance(noise, Noise):
-        raise InvalidParameter("noise", noise, "a noise", "For example Geometric(1).")
+        raise InvalidParameter(
+            "noise", noise, "a noise", "Use PrivacyLoss.from_pmfs for a mechanism of your own."
+        )
     most = 2**62 if isinstance(noise, IntegerNoise) else 10**300
     if size > most:
         raise InvalidParameter("sensitivity", sensitivity, f"at most {most:g}", _SHIFT)
