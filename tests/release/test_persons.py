@@ -110,7 +110,7 @@ def merges_below(change: list[tuple[int, ...]], move: Move, components: int) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES, ids=str)
-@pytest.mark.parametrize(("rows", "cells"), [(2, 1), (2, 2)])
+@pytest.mark.parametrize(("rows", "cells"), [(1, 1), (2, 1), (2, 2), (3, 2)])
 def test_no_person_moves_an_answer_further_than_declared(
     query: Any, rows: int, cells: int, engines: dict[Table, Engine]
 ) -> None:
