@@ -41,7 +41,7 @@ OPENING_SEES = {
     "the last event's date": "UPDATE dovetail_events SET at = '2020' || substr(at, 5) WHERE sequence = 10",
     "the last event removed": "DELETE FROM dovetail_events WHERE sequence = 10",
     "the head moved back": "UPDATE dovetail_ledger SET sequence = sequence - 1",
-    "the head's hash": "UPDATE dovetail_ledger SET hash = replace(hash, 'a', 'b')",
+    "the head's hash": "UPDATE dovetail_ledger SET hash = 'x' || substr(hash, 2)",
     "the head lost": "DELETE FROM dovetail_ledger",
 }
 ONLY_VERIFY_SEES = {

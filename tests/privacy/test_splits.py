@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.privacy import privacy_loss, split_charge, split_losses
-from dovetail.privacy.splits import _partitions
+from dovetail.privacy.splits import partitions
 
 FALLING = PiecewiseGeometric(("2.444", "0.103"), (2,))
 
@@ -43,8 +43,8 @@ def test_without_a_total_every_cell_moves_to_its_cap():
 
 
 def test_splits_are_all_partitions():
-    assert sorted(_partitions(5, 3, 3)) == [(2, 2, 1), (3, 1, 1), (3, 2)]
-    assert list(_partitions(4, 1, 3)) == []
+    assert sorted(partitions(5, 3, 3)) == [(2, 2, 1), (3, 1, 1), (3, 2)]
+    assert list(partitions(4, 1, 3)) == []
 
 
 def test_many_splits_are_merged_where_that_is_sound_and_refused_where_not():
