@@ -22,8 +22,10 @@ from dovetail.release.source import Source
 
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger
+    from dovetail.noise import IntegerNoise
     from dovetail.release.answer import Answer
     from dovetail.release.sql import Selection, TableAnswer
+    from dovetail.release.teller import Priced
 
 _log = logging.getLogger("dovetail.session")
 
@@ -31,11 +33,12 @@ _log = logging.getLogger("dovetail.session")
 class Session:
     """Ask a table questions within a privacy budget that outlives the session.
 
-    `source` is a path, a table in memory or a `Source`. The budget is kept in `ledger` (a file, a database
-    URL or an open Ledger); without it, in a file beside the data or in the user's data folder: see
-    `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says what is
-    protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it is the
-    person with all their rows, of which each answer uses at most `max_rows`, in at most `max_cells` cells.
+    `source` is a path, a table in memory or a `Source`. What is public is said by `schema`, or by a TOML file
+    beside the data: people.toml for people.csv; see `session.schema`. The budget is kept in `ledger` (a
+    file, a database URL or an open Ledger); without it, in a file beside the data or in the user's data
+    folder: see `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says
+    what is protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it
+    is the person with all their rows; each answer uses at most `max_rows` of them, in `max_cells` cells.
 
     >>> import tempfile, dovetail as dv
     >>> folder = tempfile.TemporaryDirectory()
@@ -72,15 +75,18 @@ class Session:
             raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
         slots = None if queries is None else integer("queries", queries, low=1, high=10**6)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
-        self.source = Source.of(source, name=name, schema=declared, table=table)
+        self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
+        if self.source.schema is not None and self.source.schema.place is not None:
+            _log.info("What is public of %s was read from %s", self.source.name, self.source.schema.place)
         self._engine = connect(self.source)
         try:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
             persons = _persons(columns, unit, max_rows, max_cells)
             self._ledger, self._owned = _opened(ledger, self.source)
             lasting = _lasting_name(self.source)
+            protects = protected(neighbours, None if persons is None else persons.unit.name)
             self._account = self._ledger.account(
-                self.source.name, budget=budget, source=lasting, protects=protected(neighbours, persons)
+                self.source.name, budget=budget, source=lasting, protects=protects
             )
             self._teller = Teller(
                 self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst, persons
@@ -150,17 +156,32 @@ class Session:
 
         What a plan pays for costs nothing more.
         """
-        asked = self._selection(query).queries if isinstance(query, str) else query
-        return self._teller.priced(_listed(asked), read_pay(pay, self._plan)).charge
+        return self.quote(query, **pay).charge
+
+    def quote(
+        self, query: Query | str | Sequence[Query], *, queries: int | None = None, **pay: Any
+    ) -> Priced:
+        """Return what `price` returns, with the questions as they were read, and the errors of their answers.
+
+        With `queries`, what a plan of so many answers would cost: of the noise given, or of the whole budget.
+        """
+        asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
+        if queries is None:
+            return self._teller.priced(asked, read_pay(pay, self._plan))
+        from dovetail.release.goals import noise_of_budget
+
+        slots = integer("queries", queries, low=1, high=10**6)
+        if set(pay) - {"noise"}:
+            raise InvalidParameter("pay", sorted(pay), "noise= or nothing, together with queries=")
+        if pay:
+            return self._teller.sketched(asked, _noise_for_slots("noise", pay["noise"]), slots)
+        noise = noise_of_budget(self.budget, slots, self._teller.neighbours)
+        return self._teller.sketched(asked, noise, slots)
 
     def plan(self, design: Any, *, queries: int) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another."""
         slots = integer("queries", queries, low=1, high=10**6)
-        noise = integer_noise("design", design)
-        if designed_for(design) != 1:
-            raise InvalidParameter(
-                "design", design, "made for a sensitivity of 1", "A slot pays for a count."
-            )
+        noise = _noise_for_slots("design", design)
         return open_plan(self._account, noise, slots, self._teller.neighbours, self._teller.analyst)
 
     @property
@@ -178,6 +199,11 @@ class Session:
     def budget(self) -> Budget:
         """The budget of this dataset."""
         return self._account.budget
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared public; its `place` is the file that it was read from, if any."""
+        return self.source.schema or Schema()
 
     @property
     def ledger_place(self) -> str:
@@ -199,7 +225,9 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<session on {self.source.name!r}: remaining {self.remaining}; ledger {self.ledger_place}>"
+        schema = f"; schema {self.schema.place}" if self.schema.place else ""
+        ledger = f"ledger {self.ledger_place}"
+        return f"<session on {self.source.name!r}: remaining {self.remaining}{schema}; {ledger}>"
 
     def _ask(self, query: Query, pay: dict[str, Any]) -> Answer:
         return self._teller.answer([query], read_pay(pay, self._plan))[0]
@@ -225,6 +253,14 @@ class Session:
         )
         noise = noise_of_budget(self._account.budget, slots, neighbours)
         return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
+
+
+def _noise_for_slots(name: str, design: Any) -> IntegerNoise:
+    """Return the noise of a plan, each slot of which pays for a count."""
+    noise = integer_noise(name, design)
+    if designed_for(design) != 1:
+        raise InvalidParameter(name, design, "made for a sensitivity of 1", "A slot pays for a count.")
+    return noise
 
 
 def _listed(queries: Any) -> list[Query]:

@@ -315,3 +315,37 @@ def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:
     asked = ("release", "adult", "--epsilon", "0.1", "--budget", "epsilon=1")
     assert run(*asked).stderr == ""
     assert "what both allow adds up" in run(*asked, "--ledger", "second.ledger").stderr
+
+
+def test_a_price_says_how_exact_the_answer_would_be(run) -> None:
+    assert "error     ±30, with probability 95 %" in run("price", "adult", "--epsilon", "0.1").stdout
+    assert "error     ±5 in each cell" in run("price", "adult", "--by", "sex", "--within", "5").stdout
+    found = json.loads(run("price", "adult", "--epsilon", "0.1", "--json").stdout)
+    assert (found["errors"], found["level"], found["queries"]) == (["30"], "19/20", None)
+    assert found["charge"]["epsilon"] * Fraction(found["charge_units"]["epsilon"]) == Fraction(1, 10)
+
+
+def test_the_price_of_a_plan_is_told_and_nothing_is_opened(run, tmp_path: Path) -> None:
+    asked = ("price", "adult", "--by", "sex", "--queries", "4", "--budget", "epsilon=1")
+    said = run(*asked).stdout
+    assert "all 4 answers together: epsilon 1 in the worst case" in said
+    assert "±12 in each cell" in said
+    assert not list(tmp_path.rglob("*.ledger"))
+    run("release", *asked[1:])
+    again = run(*asked).stdout
+    assert "nothing more: 1 of the 3 answers left of a plan that is paid" in again
+    assert "affordable  yes" in again
+
+
+def test_keys_without_the_columns_they_belong_to_are_refused(run) -> None:
+    refused = run("release", "adult", "--keys", "sex=Male", "--epsilon", "1", "--budget", "epsilon=1", code=2)
+    assert "Add --by" in refused.stderr
+
+
+def test_a_column_not_yet_reviewed_names_the_command_that_confirms_it(run, tmp_path: Path) -> None:
+    (tmp_path / "my people.csv").write_text("a region,age\nnorth,4\n")
+    run("schema", "draft", "my people.csv")
+    asked = ("release", "my people.csv", "--by", "a region", "--epsilon", "1", "--budget", "epsilon=1")
+    refused = run(*asked, code=2).stderr
+    assert "`dovetail schema confirm 'my people.toml' 'a region'`." in refused
+    assert "schema.confirm" not in refused

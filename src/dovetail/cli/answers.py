@@ -1,30 +1,20 @@
-"""Show an answer: as a chart with its price, as CSV, or as a picture."""
+"""Show an answer as a chart or as CSV, and say beside it what it cost and whom it protects."""
 
 from __future__ import annotations
 
 import csv
-import sys
-from pathlib import Path
+import io
 from typing import TYPE_CHECKING
-
-from dovetail.errors import InvalidParameter
 
 from .chart import Line, amount, draw
 from .noises import spelled
 from .screen import printable, say, stdout
-from .words import question_in_words
+from .words import charge_in_words, protected_in_words, question_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dovetail.privacy import Charge
     from dovetail.release import Answer
-
-PICTURES = (".png", ".svg", ".pdf")
-NEIGHBOURS = {
-    "add-remove": "that one row is in the data or not",
-    "replace": "what one row holds",
-}
 
 
 def lines_of(answer: Answer) -> list[Line]:
@@ -39,8 +29,6 @@ def lines_of(answer: Answer) -> list[Line]:
 
 def show(answer: Answer, place: str) -> None:
     """Print an answer with its price; `place` is where its ledger is."""
-    from dovetail.release.display import percent
-
     screen, lines = stdout(), lines_of(answer)
     screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
     if answer.query.grouped:
@@ -48,20 +36,25 @@ def show(answer: Answer, place: str) -> None:
     else:
         screen.print(amount(lines[0]))
     screen.print()
-    each = "each interval" if len(lines) > 1 else "the interval"
-    notes(
-        screen,
-        {
-            "error": f"{each} holds the true number with probability {percent(answer.level)} or more",
-            "noise": f"{spelled(answer.noise)}, drawn anew for every cell"
-            if len(lines) > 1
-            else spelled(answer.noise),
-            "cost": cost(answer),
-            "remains": rest(answer),
-            "protects": NEIGHBOURS[answer.neighbours],
-            "ledger": place,
-        },
-    )
+    noise = spelled(answer.noise)
+    notes(screen, said(answer, f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise, place))
+
+
+def said(answer: Answer, noise: str, place: str) -> dict[str, str]:
+    """Return what stands below an answer, by its first words."""
+    from dovetail.release.display import percent
+
+    each = "each interval" if answer.query.grouped else "the interval"
+    # Rows beyond what is used of a person are not counted; no interval covers them.
+    true = "the true number" if answer.query.persons is None else "the true number of what is used"
+    return {
+        "error": f"{each} holds {true} with probability {percent(answer.level)} or more",
+        "noise": noise,
+        "cost": cost(answer),
+        "remains": rest(answer),
+        "protects": protected_in_words(answer.neighbours, answer.query.persons),
+        "ledger": place,
+    }
 
 
 def cost(answer: Answer) -> str:
@@ -83,52 +76,34 @@ def rest(answer: Answer) -> str:
     return f"{plan.left} of the {plan.slots} answers of this plan; beside it {answer.remaining}"
 
 
-def charge_in_words(charge: Charge) -> str:
-    """Return a charge with the worst case first; zeta never stands alone.
-
-    >>> from dovetail.privacy import Charge
-    >>> charge_in_words(Charge.approximate("0.5"))
-    'epsilon 0.5 in the worst case, zeta 0.5 on average'
-    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
-    'epsilon 0.5, except with probability delta 1e-7'
-    """
-    epsilon, zeta, *delta = str(charge).split(", ")
-    if delta:
-        return f"{epsilon}, except with probability {delta[0]}"
-    return f"{epsilon} in the worst case, {zeta} on average"
-
-
-def notes(screen: Console, said: dict[str, str]) -> None:
+def notes(screen: Console, texts: dict[str, str]) -> None:
     """Print short remarks, each after its word."""
-    wide = max(map(len, said))
-    for word, text in said.items():
+    wide = max(map(len, texts))
+    for word, text in texts.items():
         say(screen, f"{word:<{wide}}  ", text, "dim")
 
 
-def write_csv(answer: Answer) -> None:
-    """Print the cells as CSV: the columns, then value, low and high."""
+def as_csv(answer: Answer) -> str:
+    """Return the cells as CSV: the columns, then value, low and high."""
     names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*names, "value", "low", "high"])
-    for row in answer.rows():
-        writer.writerow([*row["keys"].values(), row["value"], row["low"], row["high"]])
+    rows = [[*row["keys"].values(), row["value"], row["low"], row["high"]] for row in answer.rows()]
+    return csv_text([[*names, "value", "low", "high"], *rows])
 
 
-def check_picture(path: str | None) -> None:
-    """Refuse a picture that could not be written, before anything is spent."""
-    if path is None:
-        return
-    if Path(path).suffix.lower() not in PICTURES:
-        raise InvalidParameter("plot", path, f"a file name that ends in {', '.join(PICTURES)}")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise InvalidParameter("plot", path, "in a folder that exists", f"Make {folder} first.")
-    import matplotlib  # noqa: F401 - a missing extra is noticed now, not after the budget was charged
+def csv_text(rows: list[list[object]]) -> str:
+    """Return rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    >>> csv_text([["name", "value"], ["=1+1", -5]])
+    "name,value\\n'=1+1,-5\\n"
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_unarmed(cell) for cell in row] for row in rows)
+    return out.getvalue()
 
 
-def draw_picture(answer: Answer, path: str) -> None:
-    """Write the chart of an answer to a file."""
-    answer.plot().figure.savefig(path, dpi=150)
+def _unarmed(cell: object) -> object:
+    formula = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{cell}" if formula else cell
 
 
 def _label(key: object) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import audit, compare, demo, design, ledger, noise, paper, price, release, schema, version
+from .commands import audit, compare, demo, design, ledger, noise, paper, price, release, schema, sql, version
 from .failures import report
 from .options import listing
 from .screen import prepared
@@ -76,5 +76,5 @@ def frame(
         command.debug = debug
 
 
-for module in (demo, release, price, design, compare, noise, audit, schema, ledger, paper, version):
+for module in (demo, release, sql, price, design, compare, noise, audit, schema, ledger, paper, version):
     module.add_to(app)

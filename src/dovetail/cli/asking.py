@@ -1,4 +1,4 @@
-"""From the words of `release` and `price` to a typed query."""
+"""From the options of `release` and `price` to a typed query."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import choice, integer, rational
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 
-from .places import beside
+from . import options as o
+from .places import named, schema_of
 
 if TYPE_CHECKING:
     from dovetail.release import Source
@@ -26,42 +28,45 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 class Asked:
     """What is asked: a statistic, its cells and its rows."""
 
-    by: tuple[str, ...] = ()
-    where: str | None = None
-    sum: str | None = None
-    mean: str | None = None
-    low: str | None = None
-    high: str | None = None
-    step: str | None = None
-    keys: tuple[str, ...] = ()
-    bins: tuple[str, ...] = ()
+    by: o.By = None
+    where: o.Where = None
+    sum: o.Sum = None
+    mean: o.Mean = None
+    distinct: o.Distinct = False
+    low: o.Low = None
+    high: o.High = None
+    step: o.Step = None
+    keys: o.Keys = None
+    bins: o.Bins = None
 
-    @classmethod
-    def read(
-        cls, by: Sequence[str] | None, keys: Sequence[str] | None, bins: Sequence[str] | None, **rest: Any
-    ) -> Asked:
-        """Return what the options ask; --by takes commas and may be repeated."""
-        columns = tuple(name for word in by or () for name in _names(word))
-        return cls(by=columns, keys=tuple(keys or ()), bins=tuple(bins or ()), **rest)
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of --by, which takes commas and may be repeated."""
+        return tuple(name for word in self.by or () for name in _names(word))
 
-    def query(self, source: Source, data: str) -> Query:
-        """Return the typed query; `data` is how the user named the source."""
-        from dovetail.release import Count, Histogram, Mean, Sum
+    def query(self, source: Source) -> Query:
+        """Return the typed query."""
+        from dovetail.release import Count, CountDistinct, Histogram, Mean, Sum
 
-        if self.sum is not None and self.mean is not None:
-            raise InvalidQuery("Give --sum or --mean, not both. Each is a question of its own.")
+        kinds = {"--sum": self.sum is not None, "--mean": self.mean is not None, "--distinct": self.distinct}
+        chosen = [option for option, given in kinds.items() if given]
+        if len(chosen) > 1:
+            raise InvalidQuery(f"Give {' or '.join(chosen)}, not both. Each is a question of its own.")
+        by = self.columns
         cells = {
-            "keys": _by_column("keys", self.keys, source) or None,
-            "bins": _by_column("bins", self.bins, source) or None,
+            "keys": _by_column("keys", self.keys or (), source) or None,
+            "bins": _by_column("bins", self.bins or (), source) or None,
         }
-        self._check_cells(source, data)
+        self._check_cells(source)
         column = self.sum if self.sum is not None else self.mean
         if column is not None:
-            kind = Mean if column == self.mean else Sum
-            return kind(column, **self._bounds(column, source), where=self.where, by=self.by, **cells)
+            kind = Mean if self.sum is None else Sum
+            return kind(column, **self._bounds(column, source), where=self.where, by=by, **cells)
         if self.low is not None or self.high is not None or self.step is not None:
             raise InvalidQuery("--low, --high and --step belong to --sum or --mean. A count needs no bounds.")
-        return Histogram(*self.by, **cells, where=self.where) if self.by else Count(self.where)
+        if self.distinct:
+            return CountDistinct(*by, **cells, where=self.where)
+        return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
 
     def _bounds(self, column: str, source: Source) -> dict[str, Any]:
         """Return the bounds of a sum: as given, or as the schema declares them."""
@@ -81,12 +86,16 @@ class Asked:
             )
         return bounds
 
-    def _check_cells(self, source: Source, data: str) -> None:
+    def _check_cells(self, source: Source) -> None:
         """Say at length what to do where a table has no schema at all; the library says it briefly."""
-        named = {_loose(word.partition("=")[0]) for word in (*self.keys, *self.bins)}
-        open_ = [column for column in self.by if _loose(column) not in named]
+        named = {_loose(word.partition("=")[0]) for word in (*(self.keys or ()), *(self.bins or ()))}
+        open_ = [column for column in self.columns if _loose(column) not in named]
         if source.schema is None and open_:
-            raise MissingKeys(_explained(data, open_[0], ",".join(self.by)))
+            raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
+        if not self.columns and (self.keys or self.bins):
+            raise InvalidQuery(
+                "--keys and --bins say what the cells of --by are. Add --by with their columns."
+            )
 
 
 def _loose(name: str) -> str:
@@ -106,8 +115,11 @@ def _names(word: str) -> list[str]:
         return [word]
 
 
-def _explained(data: str, column: str, by: str) -> str:
-    ask = f"dovetail release {data} --by {by}"
+def _explained(source: Source, column: str, by: str) -> str:
+    data, schema = named(source), schema_of(source)
+    # A server's schema lies nowhere near it, so it has to be named.
+    given = "" if source.schema_place == schema else f" --schema {quote(str(schema))}"
+    ask = f"dovetail release {data} --by {quote(by)}"
     return "\n".join(
         [
             f"The cells of {column} must be public before the data are asked, and nothing says what they "
@@ -116,12 +128,12 @@ def _explained(data: str, column: str, by: str) -> str:
             "",
             "Draft a schema (it looks at the rows: for your eyes only), review it, then ask:",
             f"  dovetail schema draft {data}",
-            f"  dovetail schema confirm {beside(data)} {column}",
-            f"  {ask} --within 5 --budget epsilon=1",
+            f"  dovetail schema confirm {quote(str(schema))} {quote(column)}",
+            f"  {ask}{given} --within 5 --budget epsilon=1",
             "",
             "Or name the cells in the question:",
-            f"  {ask} --keys {column}=north,south ...",
-            f"  {ask} --bins {column}=0,18,65,120 ...",
+            f"  {ask} --keys {quote(f'{column}=north,south')} ...",
+            f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ...",
         ]
     )
 

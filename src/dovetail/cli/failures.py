@@ -77,7 +77,8 @@ def worded(error: Exception) -> tuple[str, str]:
     if isinstance(error, InvalidParameter):
         fix = error.fix
         line = str(error).removesuffix(fix).rstrip()
-        return line.replace(f"{error.name}=None must", f"--{error.name} must", 1), fix
+        option = "--" + error.name.replace("_", "-")
+        return line.replace(f"{error.name}=None must", f"{option} must", 1), fix
     if isinstance(error, DovetailError):
         first, *rest = _SENTENCE.split(str(error), maxsplit=1)
         return first[:1].upper() + first[1:], " ".join(rest)

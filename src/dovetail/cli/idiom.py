@@ -7,7 +7,22 @@ import re
 _SPOKEN = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"schema\.confirm\('([^']*)'\)", r"`dovetail schema confirm SCHEMA \1`"),
+        (r", or schema\.confirm\('[^']*'\) and schema\.write", ""),
+        (
+            r"Open the session with Session\(\.\.\., unit=\"person\", max_rows=5\)",
+            "Add --unit and --max-rows",
+        ),
+        (r"a session with unit=\"person\"", "--unit and --max-rows"),
+        (r"\btogether with unit=", "together with --unit"),
+        (r"\btable=\"visits\"", "For example --table visits."),
+        (
+            r"session\.histogram\(('[^']*'), keys=\[\.\.\.\] or bins=\[\.\.\.\]\)",
+            "dovetail release with --keys or --bins",
+        ),
+        (
+            r"session\.(sum|mean)\(('[^']*'), low=\.\.\., high=\.\.\., step=\.\.\.\)",
+            r"dovetail release with --\1, --low, --high and --step",
+        ),
         (r"\bkeys=\[\.\.\.\]", "--keys"),
         (
             r"bins=\[0, 18, 65, 120\] has three cells; dates are written '2025-01-31'",

@@ -70,9 +70,13 @@ Data: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A CSV, Parquet or Arrow file or a folder of them, a DuckDB database, or adult, which ships "
-        "with Dovetail.",
+        help="A CSV, Parquet or Arrow file or a folder of them; a DuckDB database or postgresql://USER@HOST/"
+        "DATABASE, with --table; or adult, which ships with Dovetail.",
     ),
+]
+Sql: TypeAlias = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, in quotes.")]
+SqlOption: TypeAlias = Annotated[
+    str | None, typer.Option("--sql", metavar="SQL", help="Price this SELECT, in quotes, instead.")
 ]
 By: TypeAlias = Annotated[
     list[str] | None,
@@ -83,6 +87,9 @@ Where: TypeAlias = Annotated[
 ]
 Sum: TypeAlias = Annotated[str | None, typer.Option("--sum", metavar="COLUMN", help="Sum this column.")]
 Mean: TypeAlias = Annotated[str | None, typer.Option("--mean", metavar="COLUMN", help="Average this column.")]
+Distinct: TypeAlias = Annotated[
+    bool, typer.Option("--distinct", help="Count persons instead of rows; needs --unit.")
+]
 Low: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NUMBER", help="The least that a row adds to a sum or mean.")
 ]
@@ -130,7 +137,24 @@ class Neighbour(StrEnum):
 
 
 Neighbours: TypeAlias = Annotated[
-    Neighbour, typer.Option(help="Protect that a row is there at all, or what it holds.")
+    Neighbour,
+    typer.Option(help="Protect that a row (with --unit: a person) is there at all, or what it holds."),
+]
+Unit: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Protect persons with all their rows; this column holds their id."),
+]
+MaxRows: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--max-rows", metavar="NUMBER", help="How many rows of one person are used; with --unit."),
+]
+MaxCells: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--max-cells",
+        metavar="NUMBER",
+        help="In how many cells they may lie; as many as --max-rows if left out.",
+    ),
 ]
 
 

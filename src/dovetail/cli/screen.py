@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import warnings
@@ -117,6 +118,17 @@ def printable(text: str) -> str:
     return "".join(
         letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode()
         for letter in text
+    )
+
+
+def plain_json(text: str) -> str:
+    """Return JSON with everything escaped in its texts that a terminal would obey.
+
+    >>> plain_json('{"key": "\\x9b31m"}')
+    '{"key": "\\\\u009b31m"}'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
     )
 
 

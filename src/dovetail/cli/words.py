@@ -3,11 +3,51 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .noises import spelled
 
+if TYPE_CHECKING:
+    from dovetail.privacy import Charge
+    from dovetail.release.question import Persons
+
 _LONGEST = 2000
+
+
+_ROW = {"add-remove": "that one row is in the data or not", "replace": "what one row holds"}
+_PERSON = {
+    "add-remove": "that one person ({unit}) is in the data, with all their rows, or not",
+    "replace": "who one person ({unit}) is, with all their rows",
+}
+
+
+def protected_in_words(neighbours: str, persons: Persons | None) -> str:
+    """Return what a budget protects and, of persons, how much of one is used.
+
+    >>> protected_in_words("replace", None)
+    'what one row holds'
+    """
+    if persons is None:
+        return _ROW[neighbours]
+    from dovetail.release.display import used_of_a_person
+
+    unit = persons.unit.name
+    return f"{_PERSON[neighbours].format(unit=unit)}: {used_of_a_person(persons)}"
+
+
+def charge_in_words(charge: Charge) -> str:
+    """Return a charge with the worst case first; zeta never stands alone.
+
+    >>> from dovetail.privacy import Charge
+    >>> charge_in_words(Charge.approximate("0.5"))
+    'epsilon 0.5 in the worst case, zeta 0.5 on average'
+    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
+    'epsilon 0.5, except with probability delta 1e-7'
+    """
+    epsilon, zeta, *delta = str(charge).split(", ")
+    if delta:
+        return f"{epsilon}, except with probability {delta[0]}"
+    return f"{epsilon} in the worst case, {zeta} on average"
 
 
 def question_in_words(question: dict[str, Any]) -> str:
@@ -31,7 +71,7 @@ def _measure(measure: dict[str, Any], axes: list[Any]) -> str:
     for name in ("sum", "mean"):
         if name in measure:
             return f"{name} of {measure[name]['column'][0]}"
-    return "count"
+    return "count of persons" if measure == {"count": "persons"} else "count"
 
 
 def condition_in_words(condition: dict[str, Any]) -> str:

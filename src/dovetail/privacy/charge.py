@@ -16,6 +16,9 @@ from dovetail.errors import InvalidParameter
 UNIT = Fraction(1, 10**9)
 DELTA_UNIT = Fraction(1, 10**18)
 
+# The same in words, for whoever reads a charge as JSON.
+UNITS = {"epsilon": "1e-9", "zeta": "1e-9", "renyi": "1e-9", "delta": "1e-18"}
+
 # The Rényi orders that are kept. About a factor of 1.4 apart: between two neighbours at most 1.5 % is lost.
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 

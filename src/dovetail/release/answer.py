@@ -12,6 +12,7 @@ from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
+from dovetail.privacy.charge import UNITS
 
 from .field import Constant, written
 from .intervals import Bar, bars, values
@@ -138,6 +139,7 @@ class Answer:
                 "noises": [noise.to_dict() for noise in self.noises],
                 "step": str(self.query.step),
                 "charge": self.charge.to_dict(),
+                "charge_units": UNITS,
                 "plan": self.plan,
                 "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
                 "remaining": {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .answer import label
 from .intervals import Bar
-from .question import Average, Question, Rows, Total
+from .question import Average, Distinct, Persons, Question, Rows, Total
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -62,10 +62,7 @@ def notes(answer: Answer) -> str:
     persons = answer.query.persons
     kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
     if persons is not None:
-        kind += (
-            f" (of each, {_counted(persons.max_rows, 'row')} in {_counted(persons.max_cells, 'cell')}; "
-            f"rows without {persons.unit.name} are left out)"
-        )
+        kind += f" ({used_of_a_person(persons)})"
     price, rest = f"cost {answer.charge}", f"remaining {answer.remaining}"
     if answer.paid_by is not None:
         plan = answer.paid_by
@@ -74,6 +71,19 @@ def notes(answer: Answer) -> str:
     if answer.stored:
         price = f"free: given before, on {when}"
     return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+
+
+def used_of_a_person(persons: Persons) -> str:
+    """Return how much of one person an answer uses.
+
+    >>> from dovetail.release.field import Field
+    >>> used_of_a_person(Persons(Field("patient", "text"), 4, 1))
+    'of each, at most 4 rows in at most 1 cell; rows without patient are left out'
+    """
+    return (
+        f"of each, {_counted(persons.max_rows, 'row')} in {_counted(persons.max_cells, 'cell')}; "
+        f"rows without {persons.unit.name} are left out"
+    )
 
 
 def amount(value: Fraction, bar: Bar) -> str:
@@ -120,6 +130,8 @@ def measured(question: Question) -> str:
     measure = question.measure
     if isinstance(measure, Total | Average):
         return f"{'sum' if isinstance(measure, Total) else 'mean'} of {measure.lattice.field.name}"
+    if isinstance(measure, Distinct):
+        return "persons"
     return "rows" if isinstance(measure, Rows) else "weighted sum of rows"
 
 

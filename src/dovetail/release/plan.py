@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -141,11 +141,16 @@ def open_plan(
     session: bool = False,
 ) -> Plan:
     """Charge a plan to the account and return it."""
-    loss = whole_loss(noise, slots * parts_per_slot(neighbours))
-    charge = plan_charge(loss, *account.position())
+    plan = sketched_plan(account, noise, slots, neighbours)
     body = json.dumps({"plan": noise.to_dict(), "neighbours": neighbours, "session": session}, sort_keys=True)
-    state = account.open_plan(body, charge, slots, analyst)
-    return Plan(state.id, noise, slots, charge, neighbours, session, state.left)
+    state = account.open_plan(body, plan.charge, slots, analyst)
+    return replace(plan, id=state.id, session=session, left=state.left)
+
+
+def sketched_plan(account: Account, noise: IntegerNoise, slots: int, neighbours: Neighbours) -> Plan:
+    """Return a plan as it would be charged now; nobody has paid for it, so nothing is answered from it."""
+    loss = whole_loss(noise, slots * parts_per_slot(neighbours))
+    return Plan(0, noise, slots, plan_charge(loss, *account.position()), neighbours)
 
 
 def stored_plan(state: PlanState) -> Plan:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import choice, rational
@@ -112,7 +113,7 @@ def listed(values: object) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The public columns of a table.
+    """The public columns of a table; `place` is the file that they were read from.
 
     >>> schema = Schema([Column("age", "integer", low=0, high=120), Column("sex", "text")])
     >>> Schema.from_toml(schema.to_toml()) == schema
@@ -120,6 +121,7 @@ class Schema:
     """
 
     columns: Any = field(default=())
+    place: Path | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
@@ -148,7 +150,7 @@ class Schema:
         if unknown or not names:
             known = ", ".join(column.name for column in self.columns)
             raise InvalidParameter("names", sorted(unknown), f"columns of this schema: {known}")
-        return Schema([replace(c, reviewed=True) if c.name in names else c for c in self.columns])
+        return Schema([replace(c, reviewed=True) if c.name in names else c for c in self.columns], self.place)
 
     def table(self, stored: Mapping[str, Stored] | None = None) -> Table:
         """Join what is declared with what the engine stores, or take the schema at its word."""
@@ -187,7 +189,10 @@ class Schema:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "it is not a text in UTF-8"
             raise DataError(f"The schema {shown(str(path))} cannot be read: {why}.") from None
-        return cls.from_toml(text)
+        try:
+            return replace(cls.from_toml(text), place=Path(path))
+        except InvalidParameter as error:
+            raise InvalidParameter("schema", Path(path).name, f"a schema, but there {error}") from None
 
     @classmethod
     def draft(cls, source: Source | Any, *, table: str | None = None) -> Schema:
@@ -225,9 +230,15 @@ class Table:
         found = self.resolve(name)
         declared, stored = self.schema.get(found), self.stored[found]
         if declared is not None and not declared.reviewed:
+            place = self.schema.place
+            how = f"schema.confirm({found!r})"
+            if place is not None:
+                how = (
+                    f"`dovetail schema confirm {quote(str(place))} {quote(found)}`, or {how} and schema.write"
+                )
             raise InvalidQuery(
                 f"Column {found} was drafted from the rows and not yet reviewed. Check its type and values, "
-                f"then use schema.confirm({found!r})."
+                f"then confirm it: {how}."
             )
         if not stored.usable:
             raise InvalidQuery(

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from dovetail.noise import IntegerNoise, PiecewiseGeometric
 
-from .question import Average, Distinct, Persons, Question, Rows, Weighted
+from .question import Average, Distinct, Question, Rows, Weighted
 
 Neighbours: TypeAlias = Literal["add-remove", "replace"]
 NEIGHBOURS = ("add-remove", "replace")
@@ -158,11 +158,13 @@ def grows_outward(noise: IntegerNoise) -> bool:
     return isinstance(noise, PiecewiseGeometric) and all(a <= b for a, b in pairwise(noise.rates))
 
 
-def protected(neighbours: Neighbours, persons: Persons | None) -> str:
+def protected(neighbours: str, unit: str | None) -> str:
     """Return in words what is protected; all charges of a budget must mean the same.
+
+    `unit` is the column that tells persons apart.
 
     >>> protected("replace", None)
     'a row replaced'
     """
     words = PROTECTED[neighbours]
-    return words if persons is None else words.replace("row", f"person ({persons.unit.name!r})", 1)
+    return words if unit is None else words.replace("row", f"person ({unit!r})", 1)

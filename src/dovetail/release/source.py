@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dovetail.errors import DataError, InvalidParameter, shown
 
@@ -27,8 +27,11 @@ _KNOWN = (
     "or a pandas, Polars, Arrow or Ibis table or a DuckDB connection; the address of a PostgreSQL database, "
     "a Spark table or session or the address of a Spark master"
 )
+_ADDRESS = "postgresql://USER@HOST/DATABASE"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SPARK = ("spark://", "k8s://", "local[")
+# What an address may say beside the server; all else could be a secret.
+_PUBLIC = ("host", "port", "dbname", "user", "sslmode")
 _LEFT_OUT = {"duckdb": ("source", "main"), "postgresql": ("public",), "spark": ("spark_catalog", "default")}
 
 
@@ -95,7 +98,10 @@ class Source:
         files = [self.data] if self.data.is_file() else self.files()
         kinds = {FORMATS.get(file.suffix.lower()) for file in files}
         if len(kinds) != 1 or None in kinds:
-            raise DataError(f"{shown(str(self.data))} must be {_KNOWN}; a folder holds one kind of files.")
+            raise DataError(
+                f"{shown(str(self.data))} is not a table that can be read. Give a file that ends in "
+                f"{', '.join(FORMATS)}, or a folder of one kind of them."
+            )
         return str(kinds.pop())
 
     @property
@@ -110,6 +116,28 @@ class Source:
         if self.format == "spark":
             return str(self.table) if "/" in str(self.table) else f"spark://{table}", None
         return self.data, table
+
+    @property
+    def schema_place(self) -> Path | None:
+        """Return where the schema of a file is looked for when nobody says; of all else, None.
+
+        >>> Source(Path("visits.csv"), "visits").schema_place.name
+        'visits.toml'
+        >>> Source(Path("clinic.duckdb"), "clinic-visits", table="visits").schema_place.name
+        'clinic-visits.toml'
+        """
+        if self.shipped or not isinstance(self.data, Path):
+            return None
+        path = self.data if self.data.name not in ("", "..") else self.data.resolve()
+        name = f"{path.stem}-{self.table}.toml" if self.table else f"{path.stem}.toml"
+        return path.with_name(name) if path.name and not {"/", "\\", "\0"} & set(name) else None
+
+    def with_schema(self) -> Source:
+        """Return the source with the schema that lies beside its file, unless it has one already."""
+        place = self.schema_place
+        if self.schema is not None or place is None or not place.is_file():
+            return self
+        return replace(self, schema=Schema.read(place))
 
     def files(self) -> list[Path]:
         """Return the files of a folder, at any depth, in order; hidden ones left out."""
@@ -141,6 +169,23 @@ def is_address(data: str) -> bool:
     return data.startswith((*_POSTGRES, *_SPARK))
 
 
+def without_password(data: str) -> str:
+    """Return an address without anything secret, to be shown; a path as it is.
+
+    >>> without_password("postgresql://ann:secret@db/clinic?password=secret&sslmode=require")
+    'postgresql://ann@db/clinic?sslmode=require'
+    """
+    if not data.startswith(_POSTGRES):
+        return data
+    try:
+        parts = urlsplit(data)
+    except ValueError:
+        return _ADDRESS
+    user, at, host = parts.netloc.rpartition("@")
+    options = urlencode([pair for pair in parse_qsl(parts.query) if pair[0] in _PUBLIC], safe="/")
+    return urlunsplit((parts.scheme, user.partition(":")[0] + at + host, parts.path, options, ""))
+
+
 def _lasting_table(table: str, kind: str) -> str:
     """Return the name of a table without what another spelling may leave out.
 
@@ -169,7 +214,11 @@ def _short_name(address: str, table: str) -> str:
     """Return the database and the table, or the last part of a path."""
     if address.startswith(_SPARK):
         return table.rstrip("/").rsplit("/", 1)[-1]
-    database = urlsplit(address).path.strip("/")
+    try:
+        database = urlsplit(address).path.strip("/")
+    except ValueError:
+        # The address may hold a password: it is not shown.
+        raise InvalidParameter("source", "…", _ADDRESS) from None
     return f"{database}-{table}" if database else table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from fractions import Fraction
 
 from dovetail.errors import DataError, DovetailError, InvalidParameter, InvalidQuery
 from dovetail.noise import IntegerNoise
@@ -15,8 +16,9 @@ from dovetail.privacy import Charge
 from .answer import Answer, component_noises, never_negative
 from .engines import Engine
 from .goals import noises_at_price, noises_within
+from .intervals import half_width
 from .pay import Pay
-from .plan import Plan, stored_plan
+from .plan import Plan, sketched_plan, stored_plan
 from .ports import Account, Request, StoredAnswer
 from .price import charge_of
 from .query import Query
@@ -35,13 +37,26 @@ Cells = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """Questions with their noise and their price; nothing has been touched yet."""
+    """Questions with their noise and their price; nothing has been touched yet.
+
+    `plan` is what pays, and then `charge` is zero; of a plan that is not open yet, `charge` is its price.
+    """
 
     questions: tuple[Question, ...]
     noises: tuple[tuple[IntegerNoise, ...], ...]
     charge: Charge
     plan: Plan | None
     slots: int
+
+    def errors(self, level: Fraction) -> tuple[Fraction | None, ...]:
+        """Return what the error of each answer stays within with probability `level`; of a mean, None.
+
+        The error of a mean depends on the number of rows, which is private.
+        """
+        return tuple(
+            None if len(noises) > 1 else half_width(noises[0], 1 - level, 1) * question.step
+            for question, noises in zip(self.questions, self.noises, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,13 @@ class Teller:
             return self._from_plan(questions, pay.plan)
         noises = tuple(self._noises(question, pay, len(questions)) for question in questions)
         return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
+
+    def sketched(self, queries: Sequence[Query], noise: IntegerNoise, slots: int) -> Priced:
+        """Price a plan that is not open yet, as these queries would use it."""
+        questions = tuple(self._checked(query) for query in queries)
+        plan = sketched_plan(self.account, noise, slots, self.neighbours)
+        used = sum(plan.slots_for(question) for question in questions)
+        return Priced(questions, tuple(map(plan.noises_for, questions)), plan.charge, plan, used)
 
     def _checked(self, query: Query) -> Question:
         question = query.checked(self.table)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dovetail.check import integer
-from dovetail.cli.answers import check_picture
+from dovetail.cli.giving import check_picture
 from dovetail.cli.noises import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, Plot, examples
 from dovetail.cli.screen import number, printable, stdout, table, working

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.answers import charge_in_words, lines_of
+from dovetail.cli.answers import lines_of
 from dovetail.cli.chart import Line, draw
 from dovetail.cli.failures import worded
 from dovetail.cli.noises import spelled
 from dovetail.cli.options import examples
 from dovetail.cli.screen import number, say, stdout, table, working
 from dovetail.cli.senses import Senses, change
+from dovetail.cli.words import charge_in_words
 from dovetail.errors import BudgetExceeded
 
 if TYPE_CHECKING:

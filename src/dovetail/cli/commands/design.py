@@ -9,7 +9,7 @@ import typer
 
 from dovetail.check import integer
 from dovetail.cli import options as o
-from dovetail.cli.answers import check_picture
+from dovetail.cli.giving import check_picture
 from dovetail.cli.noises import spelled
 from dovetail.cli.screen import indented, printable, say, stdout, working
 

@@ -8,19 +8,23 @@ import typer
 
 from dovetail.check import integer
 from dovetail.cli.budgets import read_budget
-from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, examples
+from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
 from dovetail.cli.places import data_named, kept_under, ledger_place
-from dovetail.cli.screen import printable, stdout, table
+from dovetail.cli.screen import printable, stdout
+from dovetail.cli.screen import table as rows_of
 from dovetail.cli.words import entry_in_words
 from dovetail.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger, Statement
+    from dovetail.release import Source
 
 Place: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="LEDGER", help="A ledger file, a database URL, or the data whose ledger is meant."
+        metavar="LEDGER",
+        help="A ledger file, a database URL, or the data whose ledger is meant (of a database, "
+        "with --table).",
     ),
 ]
 Limit: TypeAlias = Annotated[
@@ -49,6 +53,7 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             "dovetail ledger create people.csv --budget epsilon=1",
             "dovetail ledger create clinic.ledger --dataset visits --budget epsilon=1,delta=1e-6",
+            "dovetail ledger create visits.csv --unit patient --budget epsilon=1",
         )
     )(create)
     group.command(
@@ -65,21 +70,25 @@ def create(
     budget: Limit,
     dataset: Dataset = None,
     witness: Witness = None,
+    unit: Unit = None,
     neighbours: Neighbours = Neighbour.ADD_REMOVE,
+    table: Table = None,
 ) -> None:
     """Create the budget of a data set, and its ledger if there is none."""
     from dovetail.ledger import Ledger
-    from dovetail.release.sensitivity import PROTECTED
+    from dovetail.release.sensitivity import protected
 
-    limit, data = read_budget(budget), data_named(place)
+    limit, data = read_budget(budget), data_named(place, table)
     name = dataset or (data.name if data else None)
     if name is None:
         raise InvalidParameter(
             "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
         )
-    with Ledger.open(ledger_place(place), create=True, witness=witness) as book:
+    with Ledger.open(ledger_place(place, table), create=True, witness=witness) as book:
         source = kept_under(data) if data else None
-        account = book.account(name, budget=limit, source=source, protects=PROTECTED[neighbours])
+        account = book.account(
+            name, budget=limit, source=source, protects=protected(neighbours, _person(data, unit))
+        )
         screen = stdout()
         screen.print(printable(f"The budget of {name} is {account.budget}."))
         screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)
@@ -90,44 +99,59 @@ def show(
     dataset: Dataset = None,
     last: Annotated[str, typer.Option(metavar="NUMBER", help="How many of the newest entries.")] = "20",
     witness: Witness = None,
+    table: Table = None,
 ) -> None:
     """Show who asked what, what it cost and what remains."""
     count = integer("last", last, low=1, fix="Give how many entries to show.")
-    with _opened(place, witness) as book:
+    with _opened(place, witness, table) as book:
         _print(book.show(dataset, last=count), book.place)
 
 
-def verify(place: Place, witness: Witness = None) -> None:
+def verify(place: Place, witness: Witness = None, table: Table = None) -> None:
     """Check every event and rebuild all sums."""
-    with _opened(place, witness) as book:
+    with _opened(place, witness, table) as book:
         head = book.verify()
         stdout().print(f"The ledger is whole: {head.sequence} events, head {head}", soft_wrap=True)
 
 
-def export(place: Place, as_json: Json = False, as_csv: Csv = False) -> None:
+def export(place: Place, as_json: Json = False, as_csv: Csv = False, table: Table = None) -> None:
     """Print the whole record as JSON or CSV, without secret keys."""
     if as_json == as_csv:
         raise InvalidParameter("format", None, "one of --json and --csv", "Give one of them.")
-    with _opened(place, None) as book:
+    with _opened(place, None, table) as book:
         typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
 
 
-def raise_(place: Place, budget: Limit, dataset: Dataset = None) -> None:
+def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = None) -> None:
     """Set another budget, never below what is spent.
 
     Raising it after answers were seen makes the guarantee ex post; the record says so.
     """
     limit = read_budget(budget)
-    with _opened(place, None) as book:
+    with _opened(place, None, table) as book:
         name = dataset or _only_dataset(book)
         book.set_budget(name, limit)
         stdout().print(printable(f"The budget of {name} is now {limit}."))
 
 
-def _opened(place: str, witness: str | None) -> Ledger:
+def _opened(place: str, witness: str | None, table: str | None) -> Ledger:
     from dovetail.ledger import Ledger
 
-    return Ledger.open(ledger_place(place), witness=witness)
+    return Ledger.open(ledger_place(place, table), witness=witness)
+
+
+def _person(data: Source | None, unit: str | None) -> str | None:
+    """Return the exact name of the column that tells persons apart, where the data can be asked for it."""
+    if unit is None or data is None:
+        return unit
+    from dovetail.release import Schema
+    from dovetail.release.engines import connect
+
+    engine = connect(data)
+    try:
+        return Schema().table(engine.columns()).resolve(unit)
+    finally:
+        engine.close()
 
 
 def _only_dataset(book: Ledger) -> str:
@@ -145,7 +169,7 @@ def _print(statement: Statement, place: str) -> None:
         screen.print(printable(f"{one.name}: {one.budget}"))
         screen.print(f"  spent    {one.spent}")
         screen.print(f"  remains  {one.remaining}")
-    shown = table("no.", "when (UTC)", "who", "what", "state", "charge")
+    shown = rows_of("no.", "when (UTC)", "who", "what", "state", "charge")
     for column in (shown.columns[1], shown.columns[5]):
         column.no_wrap = True
     for entry in statement.entries:

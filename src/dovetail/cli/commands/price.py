@@ -3,109 +3,111 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.answers import NEIGHBOURS, charge_in_words, notes
+from dovetail.cli.answers import notes
 from dovetail.cli.asking import Asked
-from dovetail.cli.budgets import chosen
-from dovetail.cli.paying import read_payment
-from dovetail.cli.places import ledger_of, read_source
-from dovetail.cli.screen import stdout
+from dovetail.cli.grouping import grouped
+from dovetail.cli.opening import Opening
+from dovetail.cli.paying import Paying
+from dovetail.cli.screen import number, plain_json, stdout
+from dovetail.cli.words import charge_in_words, protected_in_words
+from dovetail.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from dovetail.ledger.statement import Standing
-    from dovetail.release import Source
-    from dovetail.session import Session
+    from dovetail.release.teller import Priced
+
+_UNKNOWN = "as the number of rows allows, which is private"
 
 _EPILOG = o.examples(
     "dovetail price adult --by education --within 5",
+    "dovetail price adult --by education --within 20 --queries 20 --budget epsilon=3,delta=1e-6",
     "dovetail price adult --where 'age >= 40' --within 10 --probability 0.99",
+    'dovetail price adult --sql "SELECT sex, AVG(age) FROM data GROUP BY sex" --epsilon 0.1',
 )
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(price)
+    app.command(epilog=_EPILOG)(grouped(price))
 
 
 def price(
     data: o.Data,
-    by: o.By = None,
-    where: o.Where = None,
-    total: o.Sum = None,
-    mean: o.Mean = None,
-    low: o.Low = None,
-    high: o.High = None,
-    step: o.Step = None,
-    keys: o.Keys = None,
-    bins: o.Bins = None,
-    within: o.Within = None,
-    probability: o.Probability = None,
-    epsilon: o.Epsilon = None,
-    delta: o.Delta = None,
-    zeta: o.Zeta = None,
-    max_epsilon: o.MaxEpsilon = None,
-    noise: o.Noise = None,
-    ledger: o.LedgerFile = None,
-    schema: o.SchemaFile = None,
-    name: o.Name = None,
-    table: o.Table = None,
-    neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE,
+    asked: Asked,
+    paying: Paying,
+    opening: Opening,
+    sql: o.SqlOption = None,
     as_json: o.Json = False,
 ) -> None:
-    """Say what a question would cost, before it is asked.
+    """Say what a question would cost and how exact its answer would be, before it is asked.
 
     No row is read and nothing is spent.
     """
-    asked = Asked.read(by, keys, bins, where=where, sum=total, mean=mean, low=low, high=high, step=step)
-    source = read_source(data, schema, name, table)
-    query = asked.query(source, data)
-    spend = chosen(epsilon, delta, zeta, max_epsilon)
-    payment = read_payment(within, probability, spend, noise)
-    with _pricing(source, ledger, neighbours) as (session, standing):
-        charge = session.price(query, **payment.pay)
-    affordable = standing.budget.allows(standing.spent, charge) if standing else None
+    if sql is not None and asked != Asked():
+        raise InvalidQuery("Give --sql, or the options that ask without SQL, not both.")
+    source, payment = opening.source(data), paying.read()
+    query = sql if sql is not None else asked.query(source)
+    with opening.pricing(source) as (session, standing):
+        quote = payment.quoted(session, query, opening.neighbours)
+    affordable = None if standing is None else _affordable(quote, standing)
     remaining = str(standing.remaining) if standing else None
     if as_json:
-        typer.echo(json.dumps({"charge": charge.to_dict(), "remaining": remaining, "affordable": affordable}))
+        typer.echo(plain_json(json.dumps(_figures(quote, payment.level, remaining, affordable))))
         return
-    said = {"cost": charge_in_words(charge)}
+    texts = {"cost": _cost(quote), "error": _error(quote, payment.level)}
     if remaining is not None:
-        said |= {"remains": remaining, "affordable": "yes" if affordable else "no"}
-    notes(stdout(), said | {"protects": NEIGHBOURS[neighbours]})
+        texts |= {"remains": remaining, "affordable": "yes" if affordable else "no"}
+    persons = quote.questions[0].persons
+    notes(stdout(), texts | {"protects": protected_in_words(opening.neighbours, persons)})
 
 
-@contextmanager
-def _pricing(
-    source: Source, ledger: str | None, neighbours: Any
-) -> Iterator[tuple[Session, Standing | None]]:
-    """Open a session that only tells prices, and say where the budget of these data stands, if they have one.
+def _affordable(quote: Priced, standing: Standing) -> bool:
+    if quote.plan is not None and quote.plan.left is not None:
+        return quote.slots <= quote.plan.left
+    return standing.budget.allows(standing.spent, quote.charge)
 
-    Data without a budget are priced against a ledger that is thrown away.
-    """
-    from dovetail.ledger import Ledger
-    from dovetail.privacy import Budget
-    from dovetail.session import Session
 
-    place: str | Path = ledger if ledger is not None else ledger_of(source)
-    if "://" in str(place) or Path(place).exists():
-        with Ledger.open(place) as book:
-            standing = next((one for one in book.show(last=1).standings if one.name == source.name), None)
-            if standing is not None:
-                with Session(source, ledger=book, neighbours=neighbours) as session:
-                    yield session, standing
-                return
-    with (
-        TemporaryDirectory() as folder,
-        Session(
-            source, budget=Budget.pure(1), ledger=Path(folder) / "none.ledger", neighbours=neighbours
-        ) as session,
-    ):
-        yield session, None
+def _figures(
+    quote: Priced, level: Fraction, remaining: str | None, affordable: bool | None
+) -> dict[str, Any]:
+    from dovetail.privacy.charge import UNITS
+
+    return {
+        "charge": quote.charge.to_dict(),
+        "charge_units": UNITS,
+        "queries": None if quote.plan is None else quote.plan.slots,
+        "errors": [None if error is None else str(error) for error in quote.errors(level)],
+        "level": str(level),
+        "remaining": remaining,
+        "affordable": affordable,
+    }
+
+
+def _cost(quote: Priced) -> str:
+    plan = quote.plan
+    if plan is None:
+        return charge_in_words(quote.charge)
+    if plan.left is None:
+        used = f"; this question uses {quote.slots} of them" if quote.slots > 1 else ""
+        return f"all {plan.slots} answers together: {plan.price()}{used}"
+    return (
+        f"nothing more: {quote.slots} of the {plan.left} answers left of a plan that is paid ({plan.price()})"
+    )
+
+
+def _error(quote: Priced, level: Fraction) -> str:
+    """Say how exact each answer would be; of several questions, with their names."""
+    from dovetail.release.display import measured, percent
+
+    texts = []
+    for question, error in zip(quote.questions, quote.errors(level), strict=True):
+        name = f"{measured(question)} " if len(quote.questions) > 1 else ""
+        text = _UNKNOWN if error is None else f"±{number(float(error))}"
+        texts.append(name + text + (" in each cell" if question.grouped and error is not None else ""))
+    return f"{'; '.join(texts)}, with probability {percent(level)}"

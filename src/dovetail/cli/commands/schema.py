@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from dovetail.cli.options import examples
-from dovetail.cli.places import bare_source, beside, writable
-from dovetail.cli.screen import indented, printable, stdout, table
+from dovetail.cli.options import Data, Table, examples
+from dovetail.cli.places import bare_source, schema_of, writable
+from dovetail.cli.screen import indented, printable, stdout
+from dovetail.cli.screen import table as rows_of
 from dovetail.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,11 +34,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def draft(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at.")],
+    data: Data,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where to write it; beside the data if left out.")
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")] = None,
+    table: Table = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> None:
     """Propose a schema from the rows, for the curator to review.
@@ -45,8 +47,9 @@ def draft(
     """
     from dovetail.release import Schema
 
-    target = writable(out or str(beside(data)), force=force)
-    made = Schema.draft(bare_source(data, table=table))
+    source = bare_source(data, table=table)
+    target = writable(out or schema_of(source), force=force)
+    made = Schema.draft(source)
     made.write(target)
     screen = stdout()
     screen.print(_listed(made))
@@ -56,7 +59,7 @@ def draft(
         f"  1. Open {target}. Keep values and bounds that anyone could know without these rows (a code "
         "book, a map, the law), add those that happen not to occur, delete the rest.\n"
         "  2. Confirm each column that you have checked:\n"
-        f"     dovetail schema confirm {target} {first} ..."
+        f"     dovetail schema confirm {quote(str(target))} {quote(first)} ..."
     )
     screen.print(indented(printable(steps), screen.width), soft_wrap=True)
 
@@ -66,13 +69,14 @@ def check(
     data: Annotated[
         str | None, typer.Option(metavar="DATA", help="Also compare the names with this table's columns.")
     ] = None,
+    table: Table = None,
 ) -> None:
     """Check a schema, and list what still waits for review."""
     schema = _read(file)
     if data is not None:
         from dovetail.release.engines import connect
 
-        engine = connect(bare_source(data))
+        engine = connect(bare_source(data, table=table))
         try:
             schema.table(engine.columns())
         finally:
@@ -84,7 +88,7 @@ def check(
         screen.print(
             printable(
                 f"{len(waiting)} of {len(schema.columns)} columns are refused in queries until you confirm "
-                f"them:\n  dovetail schema confirm {file} {' '.join(waiting[:_SHOWN])}"
+                f"them:\n  dovetail schema confirm {quote(file)} {' '.join(map(quote, waiting[:_SHOWN]))}"
                 + (" ..." if len(waiting) > _SHOWN else "")
             )
         )
@@ -113,7 +117,7 @@ def _read(file: str) -> Schema:
 
 
 def _listed(schema: Schema) -> object:
-    shown = table("column", "type", "declared", "reviewed")
+    shown = rows_of("column", "type", "declared", "reviewed")
     for column in schema:
         shown.add_row(
             printable(column.name),

@@ -153,6 +153,7 @@ class TableAnswer:
             "dataset",
             "neighbours",
             "charge",
+            "charge_units",
             "plan",
             "paid_by",
             "remaining",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def as_text(answer: TableAnswer) -> str:
     """Return the answer for a terminal: the columns as selected, each value with its error bar."""
     columns = []
-    for column, cells in zip(answer.columns, _cells(answer), strict=True):
-        listed = [cut(column.name), *map(cut, cells)]
+    for column, texts in zip(answer.columns, cells(answer, MOST_ROWS), strict=True):
+        listed = [cut(column.name), *map(cut, texts)]
         width = max(map(len, listed))
         right = column.query is not None
         columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in listed])
@@ -29,22 +29,22 @@ def as_html(answer: TableAnswer) -> str:
     head = "".join(f"<th>{escape(column.name)}</th>" for column in answer.columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in zip(*_cells(answer), strict=True)
+        for row in zip(*cells(answer, MOST_ROWS), strict=True)
     )
     after = "<br>".join(map(escape, _after(answer)))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{after}</p>"
 
 
-def _cells(answer: TableAnswer) -> list[list[str]]:
-    """Return the texts of each column, of the first rows only."""
+def cells(answer: TableAnswer, most: int) -> list[list[str]]:
+    """Return the texts of each column, of the first `most` rows only."""
     shown = []
     for column in answer.columns:
         if column.query is None:
-            cells = [label(key) for key in answer.keys(column)]
+            texts = [label(key) for key in answer.keys(column)]
         else:
             pairs = zip(answer.values(column), answer.bars(column, answer.level), strict=True)
-            cells = [amount(value, bar) for value, bar in pairs]
-        shown.append(cells[:MOST_ROWS])
+            texts = [amount(value, bar) for value, bar in pairs]
+        shown.append(texts[:most])
     return shown
 
 

@@ -1,0 +1,41 @@
+"""`dovetail sql`: ask the data in SQL and show the noisy table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import typer
+
+from dovetail.cli import options as o
+from dovetail.cli.giving import Giving
+from dovetail.cli.grouping import grouped
+from dovetail.cli.opening import Opening
+from dovetail.cli.paying import Paying
+from dovetail.cli.tables import show_table, table_as_csv
+
+_EPILOG = o.examples(
+    'dovetail sql adult "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex" --within 20 --budget epsilon=1',
+    "dovetail sql adult \"SELECT AVG(age) FROM data WHERE sex = 'Female'\" --epsilon 0.1",
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=_EPILOG)(grouped(sql))
+
+
+def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giving) -> None:
+    """Ask in SQL and show the noisy table with its error bars.
+
+    One SELECT of COUNT(*), COUNT(DISTINCT person), SUM(column) and AVG(column) FROM data, with WHERE,
+    GROUP BY, ORDER BY and LIMIT. It is read into the same questions that release asks, and never run; groups
+    and bounds come from the schema. The cost is told beforehand by price --sql.
+    """
+    giving.check()
+    source, payment = opening.source(data), paying.read()
+    with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
+        pay = payment.on(session, text, opening.neighbours)
+        answer = session.sql(text, **giving.keywords, **pay)
+        place = session.ledger_place
+    answers = tuple(replace(each, level=payment.level) for each in answer.answers)
+    giving.give(replace(answer, answers=answers), table_as_csv, show_table, place)
