@@ -7,6 +7,7 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
+from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, Staircase, TruncatedGeometric, TruncatedLaplace
 from dovetail.privacy import privacy_loss
 
@@ -63,6 +64,23 @@ def test_the_buckets_of_a_wide_gaussian_dominate_it_closely() -> None:
     assert privacy_loss(wide, sensitivity=10**6).compose(3).epsilon_at("1e-6") == pytest.approx(
         privacy_loss(narrow, sensitivity=10**4).compose(3).epsilon_at("1e-6"), rel=1e-3
     )
+
+
+@pytest.mark.parametrize("sigma", ["0.01", "3", "1e15"])
+def test_a_shift_of_many_sigma_has_a_huge_loss_and_no_error(sigma: str) -> None:
+    noise = DiscreteGaussian(sigma)
+    shift = int(noise.sigma * 1000)
+    loss, expected = privacy_loss(noise, sensitivity=shift), shift**2 / float(noise.sigma) ** 2
+    assert loss.mean == pytest.approx(expected / 2, rel=1e-12)
+    assert loss.zeta == pytest.approx(expected, rel=1e-9)
+    assert loss.delta(1) == loss.compose(2).delta(1) == 1
+    # At 4.75 sigma to the left, where 1e-6 of the noise lies.
+    assert loss.epsilon_at("1e-6") == pytest.approx(expected / 2 + 4750, abs=100 + 5000 * (sigma == "0.01"))
+
+
+def test_a_shift_beyond_all_sense_is_refused_with_a_way_out() -> None:
+    with pytest.raises(InvalidParameter, match=r"at most 10000 times sigma=3.*stretched"):
+        privacy_loss(DiscreteGaussian(3), sensitivity="1e9")
 
 
 @pytest.mark.parametrize("d", [1, 3, 10])

@@ -19,8 +19,11 @@ from .pairs import shift_loss_of
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
 _REACH = 14
 _MOST_LISTED = 1 << 20
+# A shift of so many sigma has a mean loss of 5e7; larger ones leave what floats can tell apart.
+_WIDEST = 10_000
 # Sums of floats that are good to 1e-12 are made upper bounds by this factor.
 _BLUR = 1e-9
+_WELL_HELD = 1e-290
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,16 @@ class GaussianMoments:
         """Return an upper bound on ln E exp|L|: Q's mass where L <= 0, a moved bell's elsewhere."""
         shift = self.shift
 
+        def below(k: int) -> arb:
+            # So far out the tail is nothing, and takes long to compute; 1 is the safe side.
+            return arb(1) if k > 2 * _REACH * self.noise.sigma else 1 - self.noise._tail_here(k)
+
         def formula() -> arb:
             # L > 0 for k < shift/2; then p·exp(L) = exp(shift²/sigma²)·p(k + shift), k + shift <= last.
             last = (shift - 1) // 2 + shift
-            right = 1 - self.noise._tail_here(last + 1)
+            right = below(last + 1)
             # L <= 0 for k >= shift/2; then p·exp(-L) = p(k - shift), k - shift >= -(shift // 2).
-            left = 1 - self.noise._tail_here(shift // 2 + 1)
+            left = below(shift // 2 + 1)
             return ((ball(2 * shift * shift * self.noise.exponent)).exp() * right + left).log()
 
         return upper(formula)
@@ -63,7 +70,14 @@ class GaussianMoments:
 def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
     """List L(k) = shift·(shift - 2k)/(2·sigma²) up to a reach; beyond it counts as infinite for delta."""
     step = int(shift)
-    last = ceil(_REACH * noise.sigma) + step
+    if step > _WIDEST * noise.sigma:
+        raise InvalidParameter(
+            "sensitivity",
+            step,
+            f"at most {_WIDEST} times sigma={noise.sigma}",
+            "Beyond, answers give everybody away. Use noise.stretched(sensitivity).",
+        )
+    last = ceil(_REACH * noise.sigma)
     unit = step * noise.exponent
     beyond = upper(lambda: 2 * noise._tail_here(last + 1))
     if 2 * last < _MOST_LISTED:
@@ -86,11 +100,12 @@ def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floa
     p, q = _masses(noise, first, end), _masses(noise, first - shift, end - shift)
     high, low = shift - 2 * first, shift - 2 * end
     unit = float(shift * noise.exponent)
-    # share·exp(-low) + (1 - share)·exp(-high) = q/p, so that Q keeps its mass; less share is the safe side.
-    spread = np.expm1((high - low) * unit)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # share·exp(-low) + (1 - share)·exp(-high) = q/p, so that Q keeps its mass; less share is the safe side,
+    # and none at all where a shift of many sigma leaves what floats hold well.
+    with np.errstate(all="ignore"):
+        spread = np.expm1((high - low) * unit)
         share = np.clip(((q / p) * np.exp(high * unit) * (1 - _BLUR) - 1) / spread, 0.0, 1.0)
-        share = np.where(high > low, share, 0.0)
+        share = np.where((high > low) & (q > _WELL_HELD) & np.isfinite(share), share, 0.0)
         masses = np.concatenate([np.log(p) + np.log(share), np.log(p) + np.log1p(-share)]) + _BLUR
     steps = np.concatenate([low, high])
     kept = masses > -inf

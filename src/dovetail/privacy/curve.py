@@ -37,7 +37,8 @@ class Curve:
         """ln of the sum at epsilon = value_j, without the constant: a sum of positive terms only."""
         if len(self.values) == 1:
             return np.array([-inf])
-        steps = np.log(-np.expm1(-np.diff(self.values)))
+        with np.errstate(divide="ignore"):  # losses closer than floats are
+            steps = np.log(-np.expm1(-np.diff(self.values)))
         gains = self._log_slopes[1:] + steps
         return np.append(np.logaddexp.accumulate(gains[::-1])[::-1], -inf)
 
