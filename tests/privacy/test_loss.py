@@ -20,6 +20,7 @@ from dovetail.noise import (
     Laplace,
     LaplaceMixture,
     PiecewiseGeometric,
+    PiecewiseLaplace,
     TruncatedGeometric,
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss
@@ -243,6 +244,21 @@ class TestRounded:
             truth = float(np.sum(np.maximum(p3 - np.exp(epsilon) * q3, 0)))
             assert truth * (1 - 1e-9) <= loss.delta(epsilon) <= truth * 1.0001 + 1e-15
         assert loss.zeta == pytest.approx(log(np.sum(np.maximum(p3 * p3 / q3, q3))), abs=1e-7)
+
+    @pytest.mark.parametrize("width", ["1e-16", "1e-15", "1e-14", "1e-9"])
+    def test_a_steep_piece_within_one_cell_is_never_rounded_away(self, width):
+        """The cell that holds a steep sliver loses a hair more than every other one."""
+        edge = Fraction("5.2")
+        loss = privacy_loss(PiecewiseLaplace((1, 5, 1), (edge, edge + Fraction(width))).rounded())
+        with mpmath.workdps(oracle.DIGITS):
+            before, sliver, whole = (oracle.number(x) for x in (Fraction("0.7"), Fraction(width), 1))
+            # The cell [4.5, 5.5) in units of its density at 4.5; the next one has one rate again.
+            inside = -mpmath.expm1(-before) - mpmath.exp(-before) * mpmath.expm1(-5 * sliver) / 5
+            after = mpmath.exp(-before - 5 * sliver) * -mpmath.expm1(-(whole - before - sliver))
+            following = mpmath.exp(-(whole + 4 * sliver)) * -mpmath.expm1(-whole)
+            truth = mpmath.log((inside + after) / following)
+            earlier = mpmath.log(-mpmath.expm1(-whole) * mpmath.exp(whole) / (inside + after))
+            assert never_below_and_close(Fraction(loss.worst), max(truth, earlier), 1e-14)
 
 
 def test_a_loss_needs_a_noise_that_it_knows():

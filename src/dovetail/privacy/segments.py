@@ -15,7 +15,7 @@ from math import exp, expm1, inf, isinf, log
 import numpy as np
 from flint import arb
 
-from dovetail.exact import Decay, nearest, upper
+from dovetail.exact import Decay, Slab, nearest, upper
 
 from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_expm1, on_steps, on_values
 
@@ -28,7 +28,7 @@ _EDGE_BUCKETS = 400
 class Piece:
     """A stretch of the line where ln p(x) = intercept + slope·x + log_factor (unnormalised).
 
-    Both ends belong to a piece of integers; None is an endless side.
+    Both ends belong to a piece of integers; None is an endless side. `slabs` make the factor exactly.
     """
 
     low: Fraction | None
@@ -36,6 +36,7 @@ class Piece:
     slope: Fraction
     intercept: Fraction
     log_factor: float
+    slabs: tuple[Slab, ...] = ()
 
     def moved(self, shift: Fraction) -> Piece:
         """Return the piece of the law moved to the right by `shift`."""
@@ -45,6 +46,7 @@ class Piece:
             self.slope,
             self.intercept - self.slope * shift,
             self.log_factor,
+            self.slabs,
         )
 
 
@@ -57,6 +59,11 @@ class Segment:
     p: Piece
     q: Piece | None
 
+    @property
+    def rational(self) -> bool:
+        """Whether the factors cancel, so that losses are rational."""
+        return self.q is not None and self.p.slabs == self.q.slabs
+
 
 def pieces(decay: Decay) -> list[Piece]:
     """Return the whole line from left to right, from the stretches of the right half."""
@@ -66,11 +73,11 @@ def pieces(decay: Decay) -> list[Piece]:
         log_factor = nearest(lambda s=stretch: s.factor().log()) if stretch.slabs else 0.0  # type: ignore[misc]
         intercept = stretch.rate * stretch.start - stretch.level
         high = None if stretch.end is None else stretch.end - last
-        right.append(Piece(stretch.start, high, -stretch.rate, intercept, log_factor))
+        right.append(Piece(stretch.start, high, -stretch.rate, intercept, log_factor, stretch.slabs))
         near = -max(stretch.start, last)
         far = None if high is None else -high
         if far is None or far < near or (far == near and decay.whole):
-            left.append(Piece(far, near, stretch.rate, intercept, log_factor))
+            left.append(Piece(far, near, stretch.rate, intercept, log_factor, stretch.slabs))
     return left[::-1] + right
 
 
@@ -143,9 +150,9 @@ def shift_loss(decay: Decay, shift: Fraction, merged: Merged | None = None) -> A
     if unit is not None:
         steps = np.concatenate([_in_units(base, slope, unit) for base, slope, _ in listed])
         return on_steps(steps[kept], masses[kept], unit, infinite)
-    values, slack = _values(losses, listed)
-    worst = _worst(losses, listed, values)
-    values, masses = values[kept], masses[kept]
+    parts, slack = _values(losses, listed)
+    worst = _worst(losses, listed, parts)
+    values, masses = np.concatenate(parts)[kept], masses[kept]
     if merged is not None:
         value, mass = merged.atom()
         values, masses, slack = np.append(values, value), np.append(masses, mass), slack + 2.0**-48
@@ -242,7 +249,7 @@ def _unit(losses: list[Segment]) -> Fraction | None:
     numbers = []
     for segment in losses:
         assert segment.q is not None
-        if segment.p.log_factor != segment.q.log_factor:
+        if not segment.rational:
             return None
         anchor = segment.low if segment.low is not None else segment.high
         assert anchor is not None
@@ -258,39 +265,39 @@ def _in_units(base: Fraction, run: tuple[Fraction, Floats | Ints], unit: Fractio
     return int(base / unit) + int(growth / unit) * places.astype(np.int64)
 
 
-def _values(losses: list[Segment], listed: list[Listed]) -> tuple[Floats, float]:
-    """Return the losses as floats rounded up, and by how much they may be too large."""
+def _values(losses: list[Segment], listed: list[Listed]) -> tuple[list[Floats], float]:
+    """Return the losses of each segment as floats rounded up, and by how much they may be too large."""
     parts, slack = [], 0.0
     for segment, (base, (growth, places), _) in zip(losses, listed, strict=True):
         assert segment.q is not None
-        factors = segment.p.log_factor - segment.q.log_factor
+        factors = 0.0 if segment.rational else segment.p.log_factor - segment.q.log_factor
         value = float(base) + factors + float(growth) * places
         size = abs(segment.p.log_factor) + abs(segment.q.log_factor) + abs(float(base))
         pad = (size + np.abs(value) + float(abs(growth)) * places) * ROUNDING
-        if len(places) > 1 or factors:
+        if len(places) > 1 or not segment.rational:
             value, slack = value + pad, max(slack, 4 * float(np.max(pad)) + 2.0**-44)
         else:
             value = np.nextafter(value, inf)
             slack = max(slack, 2 * float(np.max(np.abs(value))) * ROUNDING)
         parts.append(value)
-    return np.concatenate(parts), slack
+    return parts, slack
 
 
-def _worst(losses: list[Segment], listed: list[Listed], values: Floats) -> Fraction | float:
-    """Return the largest loss, exactly where it is attained on a run whose factors cancel.
+def _worst(losses: list[Segment], listed: list[Listed], values: list[Floats]) -> Fraction | float:
+    """Return the largest loss: exactly where it is rational, rounded up where it is not.
 
-    Factors differ only between cells of rounded noise. Rounding is post-processing, so the loss of such
-    a cell cannot pass the largest rational one but by rounding errors.
+    Factors differ only between cells of rounded noise, of which one that a steep piece just touches can
+    pass every rational loss by less than floats tell.
     """
-    rational = []
-    for segment, (base, (growth, _), _) in zip(losses, listed, strict=True):
-        assert segment.q is not None
-        if segment.p.log_factor == segment.q.log_factor:
-            rational.append(base)
-            if growth and segment.low is not None and segment.high is not None:
-                rational.append(base + growth * (segment.high - segment.low))
-    top = float(np.max(values))
-    return max(rational) if rational and float(max(rational)) * (1 + 64 * ROUNDING) >= top else top
+    found: list[Fraction | float] = []
+    for segment, (base, (growth, _), _), rounded in zip(losses, listed, values, strict=True):
+        if not segment.rational:
+            found.append(float(np.max(rounded)))
+            continue
+        found.append(base)
+        if growth and segment.low is not None and segment.high is not None:
+            found.append(base + growth * (segment.high - segment.low))
+    return max(found)
 
 
 def _later(one: Fraction | None, two: Fraction | None) -> Fraction | None:
