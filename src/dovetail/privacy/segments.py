@@ -267,7 +267,8 @@ def _in_units(base: Fraction, run: tuple[Fraction, Floats | Ints], unit: Fractio
 
 def _values(losses: list[Segment], listed: list[Listed]) -> tuple[list[Floats], float]:
     """Return the losses of each segment as floats rounded up, and by how much they may be too large."""
-    parts, slack = [], 0.0
+    parts: list[Floats] = []
+    slack = 0.0
     for segment, (base, (growth, places), _) in zip(losses, listed, strict=True):
         assert segment.q is not None
         factors = 0.0 if segment.rational else segment.p.log_factor - segment.q.log_factor
@@ -279,7 +280,7 @@ def _values(losses: list[Segment], listed: list[Listed]) -> tuple[list[Floats], 
         else:
             value = np.nextafter(value, inf)
             slack = max(slack, 2 * float(np.max(np.abs(value))) * ROUNDING)
-        parts.append(value)
+        parts.append(np.asarray(value))
     return parts, slack
 
 
