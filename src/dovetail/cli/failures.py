@@ -27,6 +27,8 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (DovetailError, USAGE),
     (OSError, DATA),
 )
+# A mistyped address may be taken for something else, and its password with it.
+_SECRET = re.compile(r"(:/+[^\s:@/]*:)[^\s@]+(?=@)|(\bpassword=)[^\s&]+")
 # A sentence ends at a full stop before a capital letter; "1.5" and "e.g. this" do not end one.
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z(])")
 
@@ -47,7 +49,7 @@ def report(error: Exception, debug: bool) -> int:
         return USAGE
     if debug:
         traceback.print_exception(error)
-    line, hint = map(spoken, worded(error))
+    line, hint = (_SECRET.sub(r"\1\2…", spoken(text)) for text in worded(error))
     screen = stderr()
     say(screen, "Error: ", line, "bold red")
     if hint:

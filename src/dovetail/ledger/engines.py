@@ -28,7 +28,7 @@ def parsed(location: str | Path) -> Path | URL:
         return Path(location)
     try:
         url = make_url(location)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         url = None
     kind = url.get_backend_name() if url is not None else ""
     if url is not None and kind == "sqlite" and url.database:

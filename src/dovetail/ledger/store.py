@@ -32,6 +32,7 @@ _ADVANCE = (
 )
 _RECORD = insert(events)
 _EVENT = select(events).where(events.c.sequence == bindparam("number"))
+_SECRETS = ("password", "sslpassword", "passfile", "sslkey")
 # Any fixed number: it keeps two processes from creating the same tables.
 _CREATION_LOCK = 0x646F7665
 
@@ -59,7 +60,9 @@ class Store:
         """Return where the ledger is, without a password."""
         if isinstance(self._where, Path):
             return str(self._where)
-        return self._where.render_as_string(hide_password=True)
+        # The options behind the question mark can hold a password too.
+        open_ = self._where.difference_update_query(_SECRETS)
+        return open_.render_as_string(hide_password=True)
 
     @property
     def path(self) -> Path | None:
