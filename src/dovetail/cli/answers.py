@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def lines_of(answer: Answer) -> list[Line]:
     """Return the cells of an answer with their intervals at its level."""
-    keys = answer.query.cell_keys()
+    keys = answer.keys
     found, bars = answer.values(), answer.bars(answer.level)
     return [
         Line(", ".join(map(_label, cell)) or "answer", float(value), float(bar.low), float(bar.high))

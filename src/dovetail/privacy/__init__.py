@@ -2,13 +2,14 @@
 
 from . import comparators  # noqa: F401 - tells how the losses of other kinds are computed
 from .budget import Budget, Remaining
-from .charge import ORDERS, Charge
+from .charge import DELTA_UNIT, ORDERS, Charge, shown_number
 from .clamped import clamped_loss
 from .loss import PrivacyLoss, privacy_loss
 from .splits import partitions, split_charge, split_losses
 from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
 __all__ = [
+    "DELTA_UNIT",
     "ORDERS",
     "Budget",
     "Charge",
@@ -20,6 +21,7 @@ __all__ = [
     "partitions",
     "privacy_loss",
     "published_zeta",
+    "shown_number",
     "split_charge",
     "split_losses",
 ]

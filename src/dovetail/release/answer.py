@@ -14,9 +14,10 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.privacy.charge import UNITS
 
+from .discovery import Threshold
 from .field import Constant, written
 from .intervals import Bar, bars, values
-from .question import Average, Distinct, Question, Rows, Total
+from .question import Average, Cell, Distinct, Question, Rows, Total
 from .sensitivity import units
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Answer:
     `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
     and then `charge` is zero, because the plan was charged when it was opened: `paid_by` tells its price.
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
+    With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
+    `found` are the cells that reached it; rarer keys are missing by design.
     """
 
     dataset: str
@@ -55,6 +58,13 @@ class Answer:
     adjusted: tuple[int, ...] | None = None
     level: Fraction = USUAL_LEVEL
     paid_by: Plan | None = None
+    found: tuple[Cell, ...] | None = None
+    threshold: Threshold | None = None
+
+    @property
+    def keys(self) -> list[tuple[Constant | None, ...]]:
+        """The keys of every cell, in order."""
+        return self.query.cell_keys() if self.found is None else list(map(self.query.named, self.found))
 
     @property
     def remaining(self) -> Remaining:
@@ -91,6 +101,11 @@ class Answer:
     def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
         """Return the exact interval of every cell, in order."""
         chance = probability("level", level, "Give a number such as 0.95.")
+        if simultaneous and self.threshold is not None:
+            raise InvalidQuery(
+                "How many keys there are is secret, so no interval can hold for all of them at once. Ask "
+                "again with the keys found here: keys=[...]."
+            )
         return bars(self.query, self.noises, self.cells, chance, simultaneous, self.clamp)
 
     def consistent(self) -> Answer:
@@ -121,7 +136,7 @@ class Answer:
                 "low": exact_number(self.query, bar.low),
                 "high": exact_number(self.query, bar.high),
             }
-            for keys, value, bar in zip(self.query.cell_keys(), found, self.bars(self.level), strict=True)
+            for keys, value, bar in zip(self.keys, found, self.bars(self.level), strict=True)
         ]
 
     def to_json(self) -> str:
@@ -138,6 +153,7 @@ class Answer:
                 "noise": self.noise.to_dict(),
                 "noises": [noise.to_dict() for noise in self.noises],
                 "step": str(self.query.step),
+                "threshold": None if self.threshold is None else self.threshold.to_dict(),
                 "charge": self.charge.to_dict(),
                 "charge_units": UNITS,
                 "plan": self.plan,
@@ -167,7 +183,7 @@ class Answer:
         found = [float(value) for value in self.values()]
         bars = self.bars(self.level)
         return draw_bars(
-            [", ".join(map(label, keys)) or "answer" for keys in self.query.cell_keys()],
+            [", ".join(map(label, keys)) or "answer" for keys in self.keys],
             found,
             [(float(bar.low), float(bar.high)) for bar in bars],
             amounts=[amount(value, bar) for value, bar in zip(self.values(), bars, strict=True)],
@@ -180,7 +196,7 @@ class Answer:
         import pyarrow
 
         columns: dict[str, Any] = {}
-        keys = self.query.cell_keys()
+        keys = self.keys
         axes = self.query.axes if self.query.grouped else ()
         for number, axis in enumerate(axes):
             listed = [row[number] for row in keys]

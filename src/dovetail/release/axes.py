@@ -1,4 +1,4 @@
-"""Find the public cells of each column: given keys, given bin edges, or the values of the schema."""
+"""Find the cells of each column: given keys, given bin edges, the values of the schema, or `"discover"`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 
 from .field import Field, kind_of
-from .question import MOST_CELLS, MOST_UNEVEN_BINS, Axis, Bins, Keys
+from .question import MOST_CELLS, MOST_UNEVEN_BINS, Axis, Bins, Discovered, Keys
 from .schema import Table, listed, public_values
 
+DISCOVER = "discover"
 _EDGES = "For example bins=[0, 18, 65, 120] has three cells; dates are written '2025-01-31'."
 
 
@@ -26,7 +27,11 @@ def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple
     names = [table.resolve(column) for column in columns]
     if len(set(names)) != len(names):
         raise InvalidQuery(f"A column is named twice: {', '.join(names)}.")
-    given_keys, given_bins = _by_column("keys", keys, names, table), _by_column("bins", bins, names, table)
+    given_bins = _by_column("bins", bins, names, table)
+    if isinstance(keys, str):
+        # One word for all columns that are not binned.
+        keys = {name: keys for name in names if name not in given_bins}
+    given_keys = _by_column("keys", keys, names, table)
     return tuple(_axis(name, given_keys.get(name), given_bins.get(name), table) for name in names)
 
 
@@ -60,12 +65,9 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
     if bins is not None:
         return _binned(name, bins, other, table)
     if isinstance(keys, str):
-        raise InvalidParameter(
-            "keys",
-            keys,
-            "a list of public values",
-            "Keys are not discovered from the rows: a rare one could point to a person.",
-        )
+        if keys != DISCOVER:
+            raise InvalidParameter("keys", keys, 'a list of public values, or "discover"')
+        return Discovered(_keyed(table.field(name)))
     if keys is not None:
         keys = _limited(name, listed(keys))
         field = _keyed(table.field(name, asked=_asked(keys)))
@@ -75,7 +77,8 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
         raise MissingKeys(
             f"The cells of {name} are not public: a value seen only in the data could point to one person. "
             f"Give keys=[...] or bins=[...], or declare values for {name} in the schema "
-            f"(Schema.draft proposes some for you to review)."
+            f"(Schema.draft proposes some for you to review). Where nobody knows them in advance, "
+            f'keys="discover" finds the frequent ones and pays a delta for it.'
         )
     return Keys(_keyed(field), declared.values, other, declared=True)
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from .condition import Comparison, Condition, Every, Member, Missing
 from .engines import Engine
-from .question import Axis, Bins, Keys, Lattice
+from .question import Axis, Bins, Discovered, Keys, Lattice
 
 _HALF = Fraction(1, 2)
 _OPERATORS: dict[str, type[exp.Expression]] = {
@@ -76,7 +76,7 @@ def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
     value = engine.value(axis.field)
     if isinstance(axis, Bins):
         return [_bin_number(engine, axis, value)]
-    if axis.other is None:
+    if isinstance(axis, Discovered) or axis.other is None:
         return [value]
     known = exp.In(this=value.copy(), expressions=_listed(engine, axis.field.kind, axis.values))
     columns: list[Any] = [exp.case().when(known, value, copy=False)]
@@ -87,6 +87,8 @@ def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
 
 def in_some_cell(engine: Engine, axis: Axis) -> Any:
     """Spell the condition that a row lies in one of the cells."""
+    if isinstance(axis, Discovered):
+        return exp.true()
     value = engine.value(axis.field)
     if isinstance(axis, Bins):
         first, last = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))

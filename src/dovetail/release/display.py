@@ -6,9 +6,11 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
+from dovetail.privacy import shown_number
+
 from .answer import label
 from .intervals import Bar
-from .question import Average, Distinct, Persons, Question, Rows, Total
+from .question import MOST_CELLS, Average, Distinct, Persons, Question, Rows, Total
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -25,9 +27,9 @@ def as_text(answer: Answer) -> str:
     found, bars = answer.values(), answer.bars(answer.level)
     if not answer.query.grouped:
         return f"{amount(found[0], bars[0])}\n{notes(answer)}"
-    names = [cut(", ".join(map(label, keys))) for keys in answer.query.cell_keys()[:MOST_ROWS]]
+    names = [cut(", ".join(map(label, keys))) for keys in answer.keys[:MOST_ROWS]]
     shown = [amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
-    widest, longest = max(map(len, names)), max(map(len, shown))
+    widest, longest = (max(map(len, texts), default=0) for texts in (names, shown))
     top = max([*found, Fraction(1)])
     lines = [
         f"{name:<{widest}}  {text:>{longest}}  {_block(value, top)}".rstrip()
@@ -47,7 +49,7 @@ def as_html(answer: Answer) -> str:
         f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
     )
     rows = []
-    for keys, value, bar in list(zip(answer.query.cell_keys(), found, bars, strict=True))[:MOST_ROWS]:
+    for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:MOST_ROWS]:
         cells = [escape(label(key)) for key in keys]
         cells += [_number(value), f"{_number(bar.low)} to {_number(bar.high)}", _bar_html(value, bar, top)]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
@@ -70,7 +72,23 @@ def notes(answer: Answer) -> str:
         rest = f"remaining outside of plans {answer.remaining}"
     if answer.stored:
         price = f"free: given before, on {when}"
-    return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+    if answer.threshold is None:
+        return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+    miss = f"{float(1 - answer.level):.6g}"
+    error = f"for each key, to be shown with a ± that misses has probability {miss} at most"
+    return f"{how_found(answer)}\n{error}; {kind}; {price}; {rest}"
+
+
+def how_found(answer: Answer) -> str:
+    """Return how the keys of an answer were found out, and which of them are missing."""
+    assert answer.threshold is not None
+    who = "row" if answer.query.persons is None else "person"
+    cut = f", the {MOST_CELLS:,} largest of them" if len(answer.cells) == MOST_CELLS else ""
+    return (
+        f"keys found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
+        f"rarer ones are missing by design; what only one {who} holds shows with probability "
+        f"{shown_number(answer.threshold.delta)} at most"
+    )
 
 
 def used_of_a_person(persons: Persons) -> str:
@@ -146,7 +164,9 @@ def percent(level: Fraction) -> str:
 
 def cut(text: str) -> str:
     """Return a label that fits beside the numbers."""
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    text = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    # A key may come from a row: it must not steer the terminal.
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _counted(number: int, word: str) -> str:

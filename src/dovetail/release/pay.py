@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from dovetail.check import positive, probability
@@ -11,7 +12,7 @@ from dovetail.check import within as limited
 from dovetail.design import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import IntegerNoise, Noise
-from dovetail.privacy import Budget
+from dovetail.privacy import DELTA_UNIT, Budget
 
 from .plan import Plan
 
@@ -20,6 +21,7 @@ _WAYS = (
     "noise=Geometric(0.5) for a noise, plan=session.plan(design, queries=20) for many answers paid at once, "
     "or open the session with Session(..., queries=20) to share its whole budget among 20 answers."
 )
+_DELTA = "Give far less than one over the number of people, for example 1e-8."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Pay:
     within: Fraction | None = None
     probability: Fraction = Fraction(95, 100)
     spend: Budget | None = None
+    delta: Fraction | None = None
     clamp: bool = False
     fresh: bool = False
     request: str | None = None
@@ -43,11 +46,11 @@ def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
     >>> read_pay({"within": 5}, None).probability
     Fraction(19, 20)
     """
-    allowed = {"plan", "noise", "within", "probability", "spend", "clamp", "fresh", "request"}
+    allowed = {"plan", "noise", "within", "probability", "spend", "delta", "clamp", "fresh", "request"}
     unknown = sorted(set(options) - allowed)
     if unknown:
         known = f"Known: {', '.join(sorted(allowed))}."
-        price = {"epsilon", "delta", "zeta", "budget"} & set(unknown)
+        price = {"epsilon", "zeta", "budget"} & set(unknown)
         fix = (
             "Name a price as spend=Budget.pure(0.1) or spend=Budget.approximate(0.1, 1e-6)."
             if price
@@ -61,6 +64,10 @@ def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
         raise InvalidParameter("probability", options["probability"], "given together with within=")
     switches = {name: _switch(name, options.get(name, False)) for name in ("clamp", "fresh")}
     rest: dict[str, Any] = {**switches, "request": _request(options.get("request"))}
+    if options.get("delta") is not None:
+        if ways in ([], ["plan"]):
+            raise InvalidParameter("delta", options["delta"], "given beside noise=, within= or spend=")
+        rest["delta"] = limited("delta", options["delta"], "1e-18", "0.1", _DELTA)
     if not ways:
         if session_plan is None:
             raise MissingPrice(f"Nothing says how this answer is paid for. {_WAYS}")
@@ -72,6 +79,25 @@ def read_pay(options: dict[str, Any], session_plan: Plan | None) -> Pay:
     if options.get("probability") is not None:
         rest["probability"] = probability("probability", options["probability"], "For example 0.95.")
     return Pay(**rest)
+
+
+def delta_units(pay: Pay, shares: int) -> int:
+    """Return each share of the delta that finding out keys may pay, in units of 1e-18.
+
+    >>> delta_units(Pay(delta=Fraction(1, 10**8)), 4)
+    2500000000
+    """
+    spent = pay.spend.delta_limit if pay.spend is not None else Fraction(0)
+    if pay.delta is not None and spent:
+        raise InvalidParameter("delta", pay.delta, "left out where spend= has a delta", "Keep one of them.")
+    units = floor((pay.delta or spent) / DELTA_UNIT / shares)
+    if units < 1:
+        raise MissingPrice(
+            'keys="discover" pays a delta: the probability that a key only one person has is shown. Give '
+            "delta=1e-8 beside noise= or within=, or spend=Budget.approximate(0.5, 1e-8); at most half of "
+            "what the budget has, so that noise can go on being charged exactly."
+        )
+    return units
 
 
 def integer_noise(name: str, value: object) -> IntegerNoise:

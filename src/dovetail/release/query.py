@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, prod
+from math import floor
 from typing import Any, ClassVar, Protocol
 
 from dovetail.check import positive, rational
@@ -14,7 +14,19 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from .axes import axes_of
 from .condition import Condition, checked
 from .field import kind_of
-from .question import MOST_CELLS, Average, Distinct, Keys, Lattice, Question, Rows, Total, Weighted
+from .question import (
+    MOST_CELLS,
+    Average,
+    Discovered,
+    Distinct,
+    Keys,
+    Lattice,
+    Question,
+    Rows,
+    Total,
+    Weighted,
+    public_cells,
+)
 from .schema import Table, public_values
 
 # Beyond this, lattice points are no longer exact in the engines' double arithmetic.
@@ -47,7 +59,8 @@ class Histogram:
     """How many rows fall in each cell of one or more columns, whose cells are public.
 
     `keys` lists the values of a column and `bins` its edges: a list for a single column, a mapping by name
-    for several. Without them the schema's values are used.
+    for several. Without them the schema's values are used. keys="discover" finds the frequent values in the
+    rows instead, and pays a delta for it.
 
     >>> Histogram("sex", "age", bins={"age": [0, 18, 65, 120]}).columns
     ('sex', 'age')
@@ -103,6 +116,11 @@ class _Summed:
     def checked(self, table: Table) -> Question:
         measure = self.measure(lattice(self.column, self.low, self.high, self.step, table))
         axes = limited(axes_of(self.by, self.keys, self.bins, table))
+        if any(isinstance(axis, Discovered) for axis in axes):
+            raise InvalidQuery(
+                'keys="discover" is for histograms and count_distinct. Ask one for the keys; what it gives '
+                "is public and can be listed here: keys=[...]."
+            )
         return Question(measure, axes, condition(self.where, table))
 
 
@@ -184,7 +202,7 @@ def condition(where: str | Condition | None, table: Table) -> Condition | None:
 
 def limited(axes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse more cells than an answer can hold, before anything runs."""
-    cells = prod(len(axis.labels) for axis in axes)
+    cells = public_cells(axes)
     if cells > MOST_CELLS:
         raise InvalidQuery(f"{cells} cells are more than {MOST_CELLS}. Use fewer keys or wider bins.")
     return axes

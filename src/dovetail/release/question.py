@@ -12,15 +12,20 @@ from dataclasses import field as attribute
 from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from .condition import Condition
 from .field import Constant, Field, written
+
+Cell: TypeAlias = tuple[Constant | None, ...]
+"""A cell: its number on every axis with public cells, its value on every other."""
 
 MOST_CELLS = 100_000
 # Every engine runs through uneven bins one after another, block by block of rows.
 MOST_UNEVEN_BINS = 2_000
 _EXACT = 2**61
+# What counts as the number of cells where it is secret: more than any person has.
+_UNLIMITED = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,18 @@ class Bins:
         }
 
 
-Axis: TypeAlias = Keys | Bins
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """The values of a column that the rows hold; which they are is secret until noise lets one through."""
+
+    field: Field
+    other: ClassVar[None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": [self.field.name, self.field.kind], "keys": "discover", "other": None}
+
+
+Axis: TypeAlias = Keys | Bins | Discovered
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +200,12 @@ class Question:
         """Return how many numbers, or rows of a table, the answer has."""
         if isinstance(self.measure, Weighted):
             return 1
-        return prod(len(axis.labels) for axis in self.axes)
+        return _UNLIMITED if self.discovers else public_cells(self.axes)
+
+    @property
+    def discovers(self) -> bool:
+        """Tell whether the keys of a column are found out, so that the answer's cells are not public."""
+        return any(isinstance(axis, Discovered) for axis in self.axes)
 
     @property
     def step(self) -> Fraction:
@@ -201,8 +222,16 @@ class Question:
         return bool(self.axes) and not isinstance(self.measure, Weighted)
 
     def cell_keys(self) -> list[tuple[Constant | None, ...]]:
-        """Return the labels of every cell, the last axis running fastest."""
-        return list(product(*(axis.labels for axis in self.axes))) if self.grouped else [()]
+        """Return the labels of every public cell, the last axis running fastest."""
+        assert not self.discovers, "the answer knows its keys, the question does not"
+        return list(product(*(axis.labels for axis in listed_axes(self.axes)))) if self.grouped else [()]
+
+    def named(self, cell: Cell) -> tuple[Constant | None, ...]:
+        """Return the labels of a cell that was found out."""
+        return tuple(
+            key if isinstance(axis, Discovered) else axis.labels[int(key)]  # type: ignore[arg-type]
+            for axis, key in zip(self.axes, cell, strict=True)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the canonical form: what the ledger compares."""
@@ -212,6 +241,16 @@ class Question:
             "where": self.where.to_dict() if self.where else None,
         }
         return found if self.persons is None else found | {"persons": self.persons.to_dict()}
+
+
+def listed_axes(axes: tuple[Axis, ...]) -> tuple[Keys | Bins, ...]:
+    """Return the axes whose cells are public."""
+    return tuple(axis for axis in axes if not isinstance(axis, Discovered))
+
+
+def public_cells(axes: tuple[Axis, ...]) -> int:
+    """Return how many cells the public axes have together."""
+    return prod(len(axis.labels) for axis in listed_axes(axes))
 
 
 def _short(edge: Constant) -> str:

@@ -11,10 +11,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from dovetail.errors import InvalidQuery
+
 from .bounding import bounded_statement
 from .cells import cell_columns, in_some_cell, needs_flag, on_lattice, spelled
 from .engines import Engine
-from .question import Average, Axis, Bins, Keys, Question, Total, Weighted
+from .field import Constant
+from .question import Average, Bins, Cell, Discovered, Keys, Question, Total, Weighted, listed_axes
 
 
 def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[tuple[int, ...]]:
@@ -22,12 +25,10 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
 
     `secret` keys the choice among the rows of a person who has more than the question may use.
     """
-    places = [_Places(axis) for axis in question.axes]
+    axes = listed_axes(question.axes)
+    places = [_Places(axis) for axis in axes]
     found: dict[tuple[int | None, ...], list[int]] = {}
-    bounded = question.persons is not None
-    for row in engine.fetch(
-        bounded_statement(engine, question, secret) if bounded else statement(engine, question)
-    ):
+    for row in engine.fetch(_statement(engine, question, secret)):
         items = iter(row)
         where = tuple(place.take(items) for place in places)
         numbers = [int(number or 0) for number in items]
@@ -35,7 +36,7 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
         cell[:] = [have + more for have, more in zip(cell, numbers, strict=True)]
     measure = question.measure
     empty = [0] * (2 if isinstance(measure, Average) else 1)
-    cells = [found.get(where, empty) for where in product(*(range(len(a.labels)) for a in question.axes))]
+    cells = [found.get(where, empty) for where in product(*(range(len(axis.labels)) for axis in axes))]
     if isinstance(measure, Weighted):
         weighted = zip(measure.weights, cells, strict=True)
         return [(sum(weight * cell[0] for weight, cell in weighted),)]
@@ -45,10 +46,45 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
     return [(cell[0],) for cell in cells]
 
 
+def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[list[tuple[Cell, int]]]:
+    """Yield, some at a time and in no particular order, the cells that rows are in, with their true counts.
+
+    A cell is given by its number on each public axis and its value on each discovered one. A value that no
+    query could name (a text with NUL, a number beyond 64 bits) has no cell.
+    """
+    takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
+
+    def read(row: tuple[Any, ...]) -> tuple[Cell, int] | None:
+        items = iter(row)
+        try:
+            return tuple(taker.take(items) for taker in takers), int(next(items))
+        except InvalidQuery:
+            return None
+
+    for rows in engine.batches(_statement(engine, question, secret)):
+        yield [cell for cell in map(read, rows) if cell is not None]
+
+
+def _statement(engine: Engine, question: Question, secret: bytes) -> Any:
+    bounded = question.persons is not None
+    return bounded_statement(engine, question, secret) if bounded else statement(engine, question)
+
+
+class _Values:
+    """Read the value by which a group was made."""
+
+    def __init__(self, axis: Discovered) -> None:
+        self._field = axis.field
+
+    def take(self, items: Iterator[Any]) -> Constant | None:
+        value = next(items)
+        return None if value is None else self._field.constant(value)
+
+
 class _Places:
     """Find the number of the cell that a group belongs to, None for no cell."""
 
-    def __init__(self, axis: Axis) -> None:
+    def __init__(self, axis: Keys | Bins) -> None:
         self._flagged = needs_flag(axis)
         other = None if axis.other is None else len(axis.labels) - 1
         if isinstance(axis, Bins):

@@ -8,31 +8,44 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from typing import Any
 
 from dovetail.errors import DataError, DovetailError, InvalidParameter, InvalidQuery
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Charge
+from dovetail.privacy import Budget, Charge
 
 from .answer import Answer, component_noises, never_negative
+from .axes import DISCOVER
+from .discovery import Threshold, threshold_for
 from .engines import Engine
 from .goals import noises_at_price, noises_within
 from .intervals import half_width
-from .pay import Pay
+from .pay import Pay, delta_units
 from .plan import Plan, sketched_plan, stored_plan
 from .ports import Account, Request, StoredAnswer
 from .price import charge_of
 from .query import Query
 from .question import Distinct, Persons, Question
+from .released import Released, discovered, noised, read_released, write_released
 from .schema import Table
-from .select import true_cells
+from .select import held_cells, true_cells
 from .sensitivity import Neighbours, units
 
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 MOST_TOGETHER = 10_000
-# Beyond this many cells noise is drawn as one array.
-_FEW = 64
 
-Cells = tuple[tuple[int, ...], ...]
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with the noise of its components and, where its keys are found out, the threshold."""
+
+    question: Question
+    noises: tuple[IntegerNoise, ...]
+    threshold: Threshold | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        noises = [noise.to_dict() for noise in self.noises]
+        found = {"question": self.question.to_dict(), "noise": noises}
+        return found if self.threshold is None else found | {"threshold": self.threshold.least}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +55,10 @@ class Priced:
     `plan` is what pays, and then `charge` is zero; of a plan that is not open yet, `charge` is its price.
     """
 
-    questions: tuple[Question, ...]
-    noises: tuple[tuple[IntegerNoise, ...], ...]
+    asked: tuple[Asked, ...]
     charge: Charge
-    plan: Plan | None
-    slots: int
+    plan: Plan | None = None
+    slots: int = 0
 
     def errors(self, level: Fraction) -> tuple[Fraction | None, ...]:
         """Return what the error of each answer stays within with probability `level`; of a mean, None.
@@ -54,8 +66,8 @@ class Priced:
         The error of a mean depends on the number of rows, which is private.
         """
         return tuple(
-            None if len(noises) > 1 else half_width(noises[0], 1 - level, 1) * question.step
-            for question, noises in zip(self.questions, self.noises, strict=True)
+            None if len(each.noises) > 1 else half_width(each.noises[0], 1 - level, 1) * each.question.step
+            for each in self.asked
         )
 
 
@@ -90,15 +102,22 @@ class Teller:
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
-        noises = tuple(self._noises(question, pay, len(questions)) for question in questions)
-        return Priced(questions, noises, charge_of(questions, noises, self.neighbours), None, 0)
+        units = self._delta_units(questions, pay)
+        asked = tuple(self._asked(question, pay, len(questions), units) for question in questions)
+        charge = charge_of(questions, [each.noises for each in asked], self.neighbours)
+        thresholds = [each.threshold.charge() for each in asked if each.threshold is not None]
+        return Priced(asked, sum(thresholds, charge))
+
+    def _asked(self, question: Question, pay: Pay, together: int, units: int) -> Asked:
+        noises = self._noises(question, pay, together)
+        threshold = threshold_for(question, noises[0], units) if question.discovers else None
+        return Asked(question, noises, threshold)
 
     def sketched(self, queries: Sequence[Query], noise: IntegerNoise, slots: int) -> Priced:
         """Price a plan that is not open yet, as these queries would use it."""
         questions = tuple(self._checked(query) for query in queries)
         plan = sketched_plan(self.account, noise, slots, self.neighbours)
-        used = sum(plan.slots_for(question) for question in questions)
-        return Priced(questions, tuple(map(plan.noises_for, questions)), plan.charge, plan, used)
+        return _by_plan(questions, plan, plan.charge)
 
     def _checked(self, query: Query) -> Question:
         question = query.checked(self.table)
@@ -117,8 +136,25 @@ class Teller:
             raise InvalidParameter("plan", plan.id, f"a plan of {self.dataset!r}", "See session.plans.")
         if plan.neighbours != self.neighbours:
             raise InvalidParameter("plan", plan.id, f"a plan for neighbours={self.neighbours!r}")
-        slots = sum(plan.slots_for(question) for question in questions)
-        return Priced(questions, tuple(map(plan.noises_for, questions)), Charge.zero(), plan, slots)
+        return _by_plan(questions, plan, Charge.zero())
+
+    def _delta_units(self, questions: Sequence[Question], pay: Pay) -> int:
+        """Return the delta, in units of 1e-18, that each question with keys to be found out may pay."""
+        discovering = sum(question.discovers for question in questions)
+        if not discovering:
+            if pay.delta is not None:
+                raise InvalidParameter("delta", pay.delta, 'left out: only keys="discover" pays it')
+            return 0
+        if self.account.budget.currency != "approximate":
+            raise InvalidParameter(
+                "keys",
+                DISCOVER,
+                f"asked under an (epsilon, delta) budget; that of {self.dataset!r} is {self.account.budget}",
+                "A key that only one person has shows with a small probability, which such a budget cannot "
+                "pay. List the keys, or keep the data under Budget.approximate.",
+            )
+        # A price is shared among all questions of a batch, a delta beside it among those that pay one.
+        return delta_units(pay, discovering if pay.spend is None else len(questions))
 
     def _noises(self, question: Question, pay: Pay, together: int) -> tuple[IntegerNoise, ...]:
         if pay.noise is not None:
@@ -127,7 +163,9 @@ class Teller:
             budget = self.account.budget
             return noises_within(question, pay.within, pay.probability, budget, self.neighbours)
         assert pay.spend is not None
-        return noises_at_price(question, pay.spend, self.neighbours, together)
+        # The delta of a question with keys to be found out goes into its threshold.
+        spend = Budget.pure(pay.spend.epsilon_limit) if question.discovers else pay.spend
+        return noises_at_price(question, spend, self.neighbours, together)
 
     def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
         """Answer queries together, or return what was answered to the very same before."""
@@ -141,52 +179,47 @@ class Teller:
             plan=None if priced.plan is None else priced.plan.id,
             slots=max(priced.slots, 1),
         )
-        for noise in (noise for noises in priced.noises for noise in noises):
+        for noise in (noise for each in priced.asked for noise in each.noises):
             noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
         given = self.account.reserve(request)
         if isinstance(given, StoredAnswer):
-            cells = [tuple(map(tuple, each)) for each in json.loads(given.answer)["cells"]]
-            return self._show(cells, priced, given.answered_at, pay, True)
+            stored = read_released(given.answer, [each.question for each in priced.asked])
+            return self._show(stored, priced, given.answered_at, pay, True)
         try:
-            cells = [self._noisy(q, n) for q, n in zip(priced.questions, priced.noises, strict=True)]
-            stored = json.dumps({"cells": cells, "charge": priced.charge.to_dict()})
+            released = [self._noisy(each) for each in priced.asked]
+            written = write_released(released, priced.charge)
         except BaseException as error:
             with suppress(DovetailError):
                 unread = isinstance(error, DataError)
                 self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
             raise
-        answered_at = self.account.settle(given, stored)
-        return self._show(cells, priced, answered_at, pay, False)
+        answered_at = self.account.settle(given, written)
+        return self._show(released, priced, answered_at, pay, False)
 
-    def _noisy(self, question: Question, noises: Sequence[IntegerNoise]) -> Cells:
-        secret = self.account.secret if question.persons is not None else b""
-        true = true_cells(self.engine, question, secret)
-        drawn = [draws(noise, len(true)) for noise in noises]
-        return tuple(
-            tuple(saturated(value + more) for value, more in zip(cell, extra, strict=True))
-            for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
-        )
+    def _noisy(self, asked: Asked) -> Released:
+        secret = self.account.secret if asked.question.persons is not None else b""
+        if asked.threshold is None:
+            return noised(true_cells(self.engine, asked.question, secret), asked.noises)
+        held = held_cells(self.engine, asked.question, secret)
+        return discovered(held, asked.noises[0], asked.threshold)
 
     def _body(self, priced: Priced) -> str:
         """Return the canonical text of what is asked: equal texts are the same question."""
-        asked = [
-            {"question": question.to_dict(), "noise": [noise.to_dict() for noise in noises]}
-            for question, noises in zip(priced.questions, priced.noises, strict=True)
-        ]
+        asked = [each.to_dict() for each in priced.asked]
         body = {"asked": asked, "neighbours": self.neighbours, "source": self.source}
         return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     def _show(
-        self, cells: Sequence[Cells], priced: Priced, answered_at: datetime, pay: Pay, stored: bool
+        self, released: Sequence[Released], priced: Priced, answered_at: datetime, pay: Pay, stored: bool
     ) -> list[Answer]:
         budget, spent = self.account.position()
         paid_by = None if priced.plan is None else self._standing(priced.plan)
         return [
             Answer(
                 self.dataset,
-                question,
-                noises,
-                each,
+                asked.question,
+                asked.noises,
+                each.cells,
                 priced.charge,
                 self.neighbours,
                 answered_at,
@@ -197,13 +230,24 @@ class Teller:
                 None if priced.plan is None else priced.plan.id,
                 level=pay.probability,
                 paid_by=paid_by,
+                found=each.found,
+                threshold=asked.threshold,
             )
-            for question, noises, each in zip(priced.questions, priced.noises, cells, strict=True)
+            for asked, each in zip(priced.asked, released, strict=True)
         ]
 
     def _standing(self, plan: Plan) -> Plan:
         """Return the plan with the number of answers that are left now."""
         return next(stored_plan(state) for state in self.account.plans() if state.id == plan.id)
+
+
+def _by_plan(questions: Sequence[Question], plan: Plan, charge: Charge) -> Priced:
+    if any(question.discovers for question in questions):
+        raise InvalidParameter(
+            "plan", plan.id, 'left out with keys="discover"', "A plan has no delta for a threshold."
+        )
+    asked = tuple(Asked(question, plan.noises_for(question)) for question in questions)
+    return Priced(asked, charge, plan, sum(plan.slots_for(question) for question in questions))
 
 
 def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> tuple[IntegerNoise, ...]:
@@ -218,19 +262,3 @@ def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> 
             "A design for sensitivity 1 fits every question.",
         )
     return (noise,)
-
-
-def draws(noise: IntegerNoise, count: int) -> list[int]:
-    """Draw noise for `count` cells."""
-    if count <= _FEW:
-        return [int(noise.sample()) for _ in range(count)]
-    return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]
-
-
-def saturated(value: int) -> int:
-    """Return the sum of answer and noise, held within 64 bits (post-processing).
-
-    >>> saturated(2**70) == 2**63 - 1
-    True
-    """
-    return min(max(value, _SMALLEST), _LARGEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +16,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .engine import BATCH
 from .failure import unreadable
 from .memory import arrow_table
 from .spelling import placed, scaled
@@ -177,6 +178,16 @@ class DuckDB:
                 # All rows at once: a half-read result would keep the connection busy.
                 rows: list[tuple[Any, ...]] = self._connection.execute(text).fetchall()
                 return rows
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+        text = self._spelled(statement)
+        try:
+            with self._lock:
+                self._connection.execute(text)
+                while rows := self._connection.fetchmany(BATCH):
+                    yield rows
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 

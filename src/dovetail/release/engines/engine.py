@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
+
+BATCH = 100_000
 
 
 class Engine(Protocol):
@@ -50,6 +52,9 @@ class Engine(Protocol):
 
         Every failure is a DataError whose text does not depend on the rows.
         """
+
+    def batches(self, statement: Any) -> Iterator[list[tuple[Any, ...]]]:
+        """Run an aggregation like `fetch` and yield its rows some at a time, as they may be very many."""
 
     def close(self) -> None:
         """Let go of the data."""

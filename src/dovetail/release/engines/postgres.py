@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .engine import BATCH
 from .failure import missing_extra, unreadable
 from .postgres_values import TYPES, spelled_value
 from .spelling import placed, typed_constant
@@ -126,6 +127,17 @@ class Postgres:
                 return [tuple(row) for row in connection.exec_driver_sql(text)]
         except Exception as error:  # noqa: BLE001
             # A time limit that only some rows reach reads like any other failure.
+            raise unreadable(self._name, error) from None
+
+    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+        text = placed(statement, self.relation).sql("postgres")
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(_SETTINGS)
+                streamed = connection.execution_options(stream_results=True, max_row_buffer=BATCH)
+                for rows in streamed.exec_driver_sql(text).partitions(BATCH):
+                    yield [tuple(row) for row in rows]
+        except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
     def close(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .engine import BATCH
 from .failure import missing_extra, unreadable
 from .spark_values import family_of, spelled_value
 from .spelling import placed, scaled, typed_constant
@@ -89,6 +91,15 @@ class Spark:
         text = placed(statement, self.relation).sql("spark")
         try:
             return [tuple(row) for row in self._session.sql(text).collect()]
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+        text = placed(statement, self.relation).sql("spark")
+        try:
+            rows = map(tuple, self._session.sql(text).toLocalIterator())
+            while batch := list(islice(rows, BATCH)):
+                yield batch
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
