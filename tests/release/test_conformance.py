@@ -13,7 +13,8 @@ import pytest
 
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.release.engines import Engine
-from dovetail.release.select import true_cells
+from dovetail.release.engines.engine import BATCH
+from dovetail.release.select import held_cells, true_cells
 from engine_tables import Opener
 
 TOP = 2**63 - 1
@@ -171,6 +172,44 @@ def cells(engine: Engine, query: Any, schema: Schema | None = None) -> list[Any]
 @pytest.mark.parametrize(("query", "expected"), QUESTIONS, ids=lambda value: str(value)[:80])
 def test_every_engine_gives_the_same_true_aggregates(people: Engine, query: Any, expected: list[Any]) -> None:
     assert cells(people, query, SCHEMA) == expected
+
+
+def held(engine: Engine, query: Any, schema: Schema | None = None) -> dict[Any, int]:
+    """Return the cells that rows are in, with their labels."""
+    question = query.checked((schema or Schema()).table(engine.columns()))
+    found = [(question.named(cell), count) for batch in held_cells(engine, question) for cell, count in batch]
+    assert len(dict(found)) == len(found)
+    return {key[0] if len(key) == 1 else key: count for key, count in found}
+
+
+def test_every_engine_finds_the_same_keys(people: Engine) -> None:
+    texts = {"Ann": 1, "ann": 1, "Ärger": 1, "zoë": 1, None: 1}
+    assert held(people, Histogram("name", keys="discover")) == texts
+    assert held(people, Histogram("age", keys="discover")) == {40: 1, 50: 1, 60: 1, -7: 1, None: 1}
+    assert held(people, Histogram("member", keys="discover")) == {True: 3, False: 1, None: 1}
+    days = [date(1969, 12, 31), date(1970, 1, 1), None, date(1582, 10, 4), date(9999, 12, 31)]
+    assert held(people, Histogram("born", keys="discover")) == dict.fromkeys(days, 1)
+    assert held(people, Histogram("age", keys="discover", where="member")) == {40: 1, 60: 1, -7: 1}
+    crossed = Histogram("member", "age", keys={"member": "discover"}, bins={"age": [-10, 50, 70]})
+    assert held(people, crossed) == {(True, "[-10, 50)"): 2, (True, "[50, 70)"): 1, (False, "[50, 70)"): 1}
+    listed = Histogram("name", "member", keys={"member": "discover"})
+    assert held(people, listed, SCHEMA) == {
+        ("Ann", True): 1, ("ann", False): 1, ("Ärger", None): 1, ("others", True): 2,
+    }  # fmt: skip
+
+
+def test_values_that_no_query_can_name_are_missing(opened: Opener) -> None:
+    engine = opened(typed(n=(pyarrow.int64(), [TOP, TOP, -TOP, -TOP - 1, None])))
+    assert held(engine, Histogram("n", keys="discover")) == {TOP: 2, -TOP: 1, None: 2}
+
+
+def test_many_keys_come_in_batches(opened: Opener) -> None:
+    engine = opened(typed(n=(pyarrow.int64(), range(BATCH + 7))))
+    question = Histogram("n", keys="discover").checked(Schema().table(engine.columns()))
+    sizes = [len(batch) for batch in held_cells(engine, question)]
+    assert sum(sizes) == BATCH + 7
+    assert max(sizes) <= BATCH
+    assert cells(engine, Count("n < 5")) == [5]
 
 
 def test_an_empty_table_answers_zero_in_every_cell(opened: Opener) -> None:

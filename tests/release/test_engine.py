@@ -21,7 +21,7 @@ import pytest
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
 from dovetail.release.engines import connect
-from dovetail.release.select import true_cells
+from dovetail.release.select import held_cells, true_cells
 
 PEOPLE = pyarrow.table(
     {
@@ -304,3 +304,16 @@ def test_missing_pandas_values_are_missing_text() -> None:
     source = Source.of(frame, name="objects")
     assert ask(source, Histogram("k", keys=["a", "3", None])) == [1, 1, 2]
     assert ask(source, Count("k = 3")) == [1]
+
+
+def test_days_and_numbers_that_python_cannot_hold_are_missing_keys() -> None:
+    database = duckdb.connect()
+    database.execute(
+        f"CREATE TABLE odd AS SELECT * FROM (VALUES (DATE '12000-01-01', {2**100}::HUGEINT), "
+        "(DATE 'infinity', 7), (DATE '0044-03-15 (BC)', -7), (DATE '2024-01-01', 7)) AS t(d, n)"
+    )
+    engine = connect(Source.of(database, name="odd", table="odd"))
+    for column, expected in (("d", {date(2024, 1, 1): 1, None: 3}), ("n", {7: 2, -7: 1, None: 1})):
+        question = Histogram(column, keys="discover").checked(Schema().table(engine.columns()))
+        found = {cell[0]: count for batch in held_cells(engine, question) for cell, count in batch}
+        assert found == expected

@@ -13,7 +13,7 @@ from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.release.engines import Engine, connect
 from dovetail.release.field import Field
 from dovetail.release.question import Distinct, Persons
-from dovetail.release.select import true_cells
+from dovetail.release.select import held_cells, true_cells
 from dovetail.release.source import Source
 from engine_tables import Opener
 
@@ -82,6 +82,21 @@ def here() -> Any:
 def test_every_engine_keeps_the_same_rows(there: Engine, here: Engine, query: Any, unit: Field) -> None:
     for rows, cells in BOUNDS if unit.name == "person" else BOUNDS[1:2]:
         assert kept(there, query, unit, rows, cells) == kept(here, query, unit, rows, cells), (rows, cells)
+
+
+@pytest.mark.parametrize("columns", [("ward",), ("new", "joined")], ids=str)
+def test_every_engine_finds_the_same_keys_of_persons(
+    there: Engine, here: Engine, columns: tuple[str, ...]
+) -> None:
+    for rows, bound in BOUNDS:
+        found = []
+        for engine in (there, here):
+            question = Histogram(*columns, keys="discover").checked(Schema().table(engine.columns()))
+            for measure in (question.measure, Distinct()):
+                asked = replace(question, measure=measure, persons=Persons(UNITS[0], rows, bound))
+                found.append({cell for batch in held_cells(engine, asked, SECRET) for cell in batch})
+        assert found[:2] == found[2:], (rows, bound)
+        assert all(found)
 
 
 def test_another_key_keeps_other_rows(there: Engine, here: Engine) -> None:

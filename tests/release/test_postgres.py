@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dovetail.errors import DataError, InvalidParameter
 from dovetail.release import Column, Count, Histogram, Schema, Source, Sum
 from dovetail.release.engines import Engine, connect
 from dovetail.release.field import Field
-from dovetail.release.select import true_cells
+from dovetail.release.select import held_cells, true_cells
 
 SETUP = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'Happy');
@@ -190,3 +191,14 @@ def test_a_session_answers_from_the_server_and_keeps_one_budget_per_table(
         assert session.source.name.endswith("-odd")
     with pytest.warns(UserWarning, match="'twice' is a second name for the source of .*-odd'"):
         dv.Session(address, table="odd", name="twice", budget=dv.Budget.pure(100), ledger=ledger).close()
+
+
+def test_days_and_numbers_that_python_cannot_hold_are_missing_keys(odd: Engine) -> None:
+    def held(column: str, kind: str) -> dict[Any, int]:
+        table = Schema([Column(column, kind)]).table(odd.columns())
+        question = Histogram(column, keys="discover").checked(table)
+        return {cell[0]: count for batch in held_cells(odd, question) for cell, count in batch}
+
+    assert held("d", "date") == {date(2024, 1, 1): 1, None: 4}
+    assert held("n", "integer") == {None: 3, 0: 1, 3: 1}
+    assert held("m", "text") == {"Happy": 1, "sad": 1, "ok": 1, None: 2}

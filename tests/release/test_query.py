@@ -116,7 +116,13 @@ def test_cells_are_named_by_their_keys_and_edges() -> None:
     assert question.cell_keys() == [(sex, "[2000-01-01, 2001-01-01)") for sex in ("F", "M", "unknown")]
 
 
-def test_keys_are_not_discovered_from_the_rows() -> None:
-    table = Schema([Column("word", "text")]).table()
-    with pytest.raises(InvalidParameter, match="not discovered from the rows"):
-        Histogram("word", keys="discover").checked(table)
+def test_one_word_discovers_every_column_that_is_not_binned() -> None:
+    sex = Column("sex", "text", values=["F", "M"])
+    table = Schema([Column("word", "text"), sex, Column("age", "integer")])
+    found = Histogram("word", "sex", "age", keys="discover", bins={"age": [0, 99]}).checked(table.table())
+    assert [axis.to_dict().get("keys") for axis in found.axes] == ["discover", "discover", None]
+    some = Histogram("word", "sex", keys={"word": "discover"}).checked(table.table())
+    assert [axis.to_dict().get("keys") for axis in some.axes] == ["discover", ["F", "M"]]
+    assert found.discovers
+    with pytest.raises(InvalidParameter, match='or "discover"'):
+        Histogram("word", keys="find").checked(table.table())

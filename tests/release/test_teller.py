@@ -16,7 +16,8 @@ from dovetail.release import Count, Histogram, Mean, Schema, Source, Sum
 from dovetail.release.engines import connect
 from dovetail.release.pay import Pay
 from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
-from dovetail.release.teller import Teller, draws
+from dovetail.release.released import draws
+from dovetail.release.teller import Teller
 
 PEOPLE = pyarrow.table({"age": [40, 50, 60], "sex": ["F", "M", "F"]})
 NOISE = Geometric("0.5")

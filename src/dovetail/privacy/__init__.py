@@ -2,14 +2,13 @@
 
 from . import comparators  # noqa: F401 - tells how the losses of other kinds are computed
 from .budget import Budget, Remaining
-from .charge import DELTA_UNIT, ORDERS, Charge, shown_number
+from .charge import ORDERS, Charge
 from .clamped import clamped_loss
 from .loss import PrivacyLoss, privacy_loss
 from .splits import partitions, split_charge, split_losses
 from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
 __all__ = [
-    "DELTA_UNIT",
     "ORDERS",
     "Budget",
     "Charge",
@@ -21,7 +20,6 @@ __all__ = [
     "partitions",
     "privacy_loss",
     "published_zeta",
-    "shown_number",
     "split_charge",
     "split_losses",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +11,14 @@ from sqlglot import exp
 
 from .condition import Comparison, Condition, Every, Member, Missing
 from .engines import Engine
+from .field import LARGEST_INTEGER, Constant
 from .question import Axis, Bins, Discovered, Keys, Lattice
 
 _HALF = Fraction(1, 2)
+_NAMEABLE: dict[str, tuple[Constant, Constant]] = {
+    "integer": (-LARGEST_INTEGER, LARGEST_INTEGER),
+    "date": (date.min, date.max),
+}
 _OPERATORS: dict[str, type[exp.Expression]] = {
     "=": exp.EQ,
     "<>": exp.NEQ,
@@ -76,13 +82,24 @@ def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
     value = engine.value(axis.field)
     if isinstance(axis, Bins):
         return [_bin_number(engine, axis, value)]
-    if isinstance(axis, Discovered) or axis.other is None:
+    if isinstance(axis, Discovered):
+        return [_nameable(engine, axis, value)]
+    if axis.other is None:
         return [value]
     known = exp.In(this=value.copy(), expressions=_listed(engine, axis.field.kind, axis.values))
     columns: list[Any] = [exp.case().when(known, value, copy=False)]
     if needs_flag(axis):
         columns.append(exp.Is(this=value.copy(), expression=exp.Null()))
     return columns
+
+
+def _nameable(engine: Engine, axis: Discovered, value: Any) -> Any:
+    """Spell a value that comes back as a key: one that no query could name, or a driver read, is missing."""
+    if axis.field.kind not in _NAMEABLE:
+        return value
+    low, high = _listed(engine, axis.field.kind, _NAMEABLE[axis.field.kind])
+    least, most = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
+    return exp.case().when(exp.and_(least, most, copy=False), value.copy(), copy=False)
 
 
 def in_some_cell(engine: Engine, axis: Axis) -> Any:

@@ -28,7 +28,8 @@ from typing import Any
 
 from dovetail.exact.balls import above, precision
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import DELTA_UNIT, Charge
+from dovetail.privacy import Charge
+from dovetail.privacy.charge import DELTA_UNIT
 
 from .question import Distinct, Question
 from .sensitivity import used_rows

@@ -6,7 +6,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
-from dovetail.privacy import shown_number
+from dovetail.privacy.charge import shown_number
 
 from .answer import label
 from .intervals import Bar

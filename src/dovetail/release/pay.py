@@ -12,7 +12,8 @@ from dovetail.check import within as limited
 from dovetail.design import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import IntegerNoise, Noise
-from dovetail.privacy import DELTA_UNIT, Budget
+from dovetail.privacy import Budget
+from dovetail.privacy.charge import DELTA_UNIT
 
 from .plan import Plan
 

@@ -49,8 +49,8 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
 def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[list[tuple[Cell, int]]]:
     """Yield, some at a time and in no particular order, the cells that rows are in, with their true counts.
 
-    A cell is given by its number on each public axis and its value on each discovered one. A value that no
-    query could name (a text with NUL, a number beyond 64 bits) has no cell.
+    A cell is given by its number on each public axis and its value on each discovered one. A text that
+    no query could name, as it holds NUL, has no cell.
     """
     takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
 
