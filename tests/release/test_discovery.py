@@ -267,7 +267,7 @@ def test_a_budget_without_delta_cannot_pay(tmp_path: Path, budget: dv.Budget) ->
         ({"noise": Geometric(1), "delta": -1}, InvalidParameter, "from 1e-18"),
         ({"noise": Geometric(1), "delta": 0.5}, InvalidParameter, "from 1e-18"),
         ({"spend": dv.Budget.approximate(1, "1e-9"), "delta": "1e-9"}, InvalidParameter, "Keep one"),
-        ({"delta": "1e-9"}, MissingPrice, "how this answer is paid"),
+        ({"delta": "1e-9"}, InvalidParameter, "beside noise=, within= or spend="),
     ],
     ids=str,
 )

@@ -98,7 +98,7 @@ class Payment:
         else:
             with working("Planning the whole budget ..."):
                 quote = session.quote(query, queries=self.slots)
-        if "within" in self.pay and any(noises != (noise,) for noises in quote.noises):
+        if "within" in self.pay and any(each.noises != (noise,) for each in quote.asked):
             raise InvalidQuery(
                 "--within with --queries plans counts, whose error alone it can promise. Pay for a sum, a "
                 "mean or many rows of one person with --noise or --epsilon."

@@ -63,7 +63,7 @@ def price(
     texts = {"cost": _cost(quote), "error": _error(quote, payment.level)}
     if remaining is not None:
         texts |= {"remains": remaining, "affordable": "yes" if affordable else "no"}
-    persons = quote.questions[0].persons
+    persons = quote.asked[0].question.persons
     notes(stdout(), texts | {"protects": protected_in_words(opening.neighbours, persons)})
 
 
@@ -106,8 +106,9 @@ def _error(quote: Priced, level: Fraction) -> str:
     from dovetail.release.display import measured, percent
 
     texts = []
-    for question, error in zip(quote.questions, quote.errors(level), strict=True):
-        name = f"{measured(question)} " if len(quote.questions) > 1 else ""
+    for each, error in zip(quote.asked, quote.errors(level), strict=True):
+        question = each.question
+        name = f"{measured(question)} " if len(quote.asked) > 1 else ""
         text = _UNKNOWN if error is None else f"±{number(float(error))}"
         texts.append(name + text + (" in each cell" if question.grouped and error is not None else ""))
     return f"{'; '.join(texts)}, with probability {percent(level)}"
