@@ -11,18 +11,13 @@ Target: at most 1.3 times the bare aggregation. Spark needs its own environment 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import duckdb
 
 import dovetail as dv
 
+from .engines import ENGINES
 from .release import KEYS, make_file, peak_memory
 from .report import timed
 
@@ -31,87 +26,28 @@ BARE = "SELECT key, COUNT(*) FROM {table} GROUP BY key"
 SCHEMA = dv.Schema([dv.Column("key", "text", values=KEYS)])
 
 
-@contextmanager
-def through_duckdb(path: Path) -> Iterator[tuple[Any, str | None, Callable[[], object]]]:
-    """Yield the source, its table and the bare aggregation."""
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
-        yield path, None, lambda: connection.execute(BARE.format(table=f"'{path}'")).fetchall()
-
-
-@contextmanager
-def through_postgresql(path: Path) -> Iterator[tuple[Any, str | None, Callable[[], object]]]:
-    """Fill a table of a new server from the file."""
-    import pgserver
-    import psycopg
-
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    folder.chmod(0o755)
-    server = pgserver.get_server(folder / "data", cleanup_mode="delete")
-    try:
-        address = server.get_uri()
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("CREATE TABLE rows (key TEXT, amount DOUBLE PRECISION, person BIGINT)")
-            _copied(path, connection)
-            connection.execute("VACUUM ANALYZE rows")
-            yield address, "rows", lambda: connection.execute(BARE.format(table="rows")).fetchall()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _copied(path: Path, connection: Any) -> None:
-    csv = path.with_suffix(".csv")
-    duckdb.sql(f"COPY (SELECT * FROM '{path}') TO '{csv}' (HEADER false)")
-    fill = "COPY rows FROM STDIN (FORMAT csv)"
-    with csv.open("rb") as file, connection.cursor() as cursor, cursor.copy(fill) as copy:
-        while block := file.read(1 << 20):
-            copy.write(block)
-    csv.unlink()
-
-
-@contextmanager
-def through_spark(path: Path) -> Iterator[tuple[Any, str | None, Callable[[], object]]]:
-    """Read the file with Spark on this machine's cores."""
-    from pyspark.sql import SparkSession
-
-    spark = (
-        SparkSession.builder.master("local[*]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "4g")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    try:
-        frame = spark.read.parquet(str(path))
-        frame.createOrReplaceTempView("rows")
-        yield spark, "rows", lambda: spark.sql(BARE.format(table="rows")).collect()
-    finally:
-        spark.stop()
-
-
-ENGINES = {"duckdb": through_duckdb, "postgresql": through_postgresql, "spark": through_spark}
-
-
 def histogram(engine: str, path: Path, rows: int, rounds: int) -> bool:
     """Print one line; return whether the target was met."""
-    with ENGINES[engine](path) as (source, table, bare):
-        ledger = path.with_name(f"{engine}{rows}.ledger")
-        with dv.Session(
-            source, table=table, name="rows", schema=SCHEMA, budget=dv.Budget.pure(10**6), ledger=ledger
-        ) as session:
-            before = peak_memory()
-            times = timed(
-                {
-                    "bare": bare,
-                    "private": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
-                },
-                rounds,
-            )
-            grown = peak_memory() - before
+    with (
+        ENGINES[engine](path) as place,
+        dv.Session(
+            place.source,
+            table=place.table,
+            name="rows",
+            schema=SCHEMA,
+            budget=dv.Budget.pure(10**6),
+            ledger=path.with_name(f"{engine}{rows}.ledger"),
+        ) as session,
+    ):
+        before = peak_memory()
+        times = timed(
+            {
+                "bare": lambda: place.run(BARE.format(table=place.name)),
+                "private": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
+            },
+            rounds,
+        )
+        grown = peak_memory() - before
     ratio = times.ratio("private", "bare")
     verdict = "ok" if ratio <= TARGET else "MISSED"
     print(

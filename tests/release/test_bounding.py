@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from hashlib import md5, sha256
-from math import floor
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import pyarrow
@@ -20,6 +20,7 @@ from dovetail.release.select import true_cells
 from engine_tables import Opener
 
 SECRET = bytes(range(32))
+PRIME = 2**30 - 35
 WORDS = ["flu", "cold", "Ärger", "a|b", "3:a", "", None]
 DAYS = [date(2024, 1, 31), date(1969, 7, 20), None]
 SCHEMA = Schema([Column("word", "text", values=WORDS, other="?")])
@@ -54,10 +55,10 @@ ROWS = [row(number) for number in range(300)]
 
 
 class Seen(NamedTuple):
-    """What a question sees of a row: the labels of its cell, what of them is hashed, its value."""
+    """What a question sees of a row: the labels of its cell, its content without the value, its value."""
 
     cell: tuple[Any, ...] = ()
-    hashed: tuple[Any, ...] = ()
+    content: tuple[Any, ...] = ()
     value: int | None = None
 
 
@@ -75,8 +76,8 @@ def on_lattice(number: float | None, low: int, high: int, step: float) -> int | 
     return None if number is None else min(max(floor(number / step + 0.5), low), high)
 
 
-def valued(cell: tuple[Any, ...], hashed: tuple[Any, ...], value: int | None) -> Seen | None:
-    return None if value is None else Seen(cell, hashed, value)
+def valued(cell: tuple[Any, ...], content: tuple[Any, ...], value: int | None) -> Seen | None:
+    return None if value is None else Seen(cell, content, value)
 
 
 BINS = ["[0, 18)", "[18, 65)", "[65, 100)"]
@@ -119,35 +120,38 @@ def asked(engine: Engine, query: Any, unit: str, rows: int, cells: int) -> Quest
     return replace(query.checked(table), persons=Persons(table.field(unit), rows, cells))
 
 
-def digest(kind: str, *parts: Any) -> str:
-    """Return the keyed hash as `bounding.py` describes it."""
-    written = [sha256(b"bounding" + SECRET).hexdigest(), kind]
-    for part in parts:
-        if isinstance(part, bool):
-            written.append(str(part).lower())
-        elif isinstance(part, str):
-            written.append(f"{len(part)}:{part}")
-        else:
-            written.append("-" if part is None else str(part))
-    return md5("|".join(written).encode(), usedforsecurity=False).hexdigest()
+def start(kind: str, person: Any) -> int:
+    """Return where counting starts for a person, as `bounding.py` describes it."""
+    key = sha256(f"bounding {kind} ".encode() + SECRET)
+    if isinstance(person, str):
+        text = f"{key.hexdigest()[:32]}|{person}"
+        return int(md5(text.encode(), usedforsecurity=False).hexdigest()[:8], 16)
+    factor, shift = int.from_bytes(key.digest()[:16]), int.from_bytes(key.digest()[16:])
+    return (factor * person + shift) % PRIME
+
+
+def counted_off(kind: str, person: Any, listed: list[Any], most: int) -> list[Any]:
+    """Return the members of a list in order at which the whole part of (i·most + start)/n steps up."""
+    begin, n = start(kind, person) % len(listed), len(listed)
+    places = range(1, n + 1)
+    kept = [i for i in places if (i * most + begin) // n > ((i - 1) * most + begin) // n]
+    return listed if n <= most else [listed[i - 1] for i in kept]
+
+
+def in_order(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Order contents by code point, day and number, what is missing last."""
+    return tuple((value is None, value) for value in values)
 
 
 def kept(person: Any, rows: list[Seen], most_rows: int, most_cells: int, distinct: bool) -> list[Seen]:
     """Choose what is kept of one person, row by row, as the module says."""
-    cells = sorted({seen.hashed for seen in rows}, key=lambda cell: digest("cell", person, *cell))[
-        :most_cells
-    ]
+    cells = sorted({seen.content for seen in rows}, key=in_order)
+    cells = counted_off("cell", person, cells, most_cells)
     if distinct:
-        return [Seen(next(seen.cell for seen in rows if seen.hashed == cell)) for cell in cells]
+        return [Seen(next(seen.cell for seen in rows if seen.content == cell)) for cell in cells]
     if most_cells < most_rows:
-        rows = [seen for seen in rows if seen.hashed in cells]
-    twins: Counter[Seen] = Counter()
-    ordered = []
-    for seen in rows:
-        twins[seen] += 1
-        value = () if seen.value is None else (seen.value,)
-        ordered.append((digest("row", person, *seen.hashed, *value, twins[seen]), seen))
-    return [seen for _, seen in sorted(ordered, key=lambda pair: pair[0])[:most_rows]]
+        rows = [seen for seen in rows if seen.content in cells]
+    return counted_off("row", person, sorted(rows, key=lambda s: in_order((*s.content, s.value))), most_rows)
 
 
 def expected(query: Any, look: Callable[[Row], Seen | None], question: Question) -> list[tuple[int, ...]]:
@@ -196,7 +200,7 @@ def test_weights_count_kept_rows_whatever_their_cells(visits: Engine) -> None:
         if each["word"] in weights and each["person"] is not None:
             persons[each["person"]].append(Seen((), (each["word"],)))
     chosen = [seen for person, rows in persons.items() for seen in kept(person, rows, 2, 2, False)]
-    assert total == sum(weights[seen.hashed[0]] for seen in chosen)
+    assert total == sum(weights[seen.content[0]] for seen in chosen)
 
 
 @pytest.mark.parametrize("query", [query for query, _ in CASES], ids=str)
@@ -214,16 +218,42 @@ def test_the_order_of_rows_changes_nothing_and_another_key_changes_the_choice(qu
         assert other != answers[0]
 
 
-def test_every_row_of_a_person_is_as_likely_to_be_kept() -> None:
+@pytest.mark.parametrize("secret", [SECRET, b"another", b"third"])
+@pytest.mark.parametrize("kind", ["numbers", "numbers below zero", "texts"])
+def test_every_row_of_a_person_is_as_likely_to_be_kept(kind: str, secret: bytes) -> None:
     """Persons with one row in cell 0 and three alike in cell 1: a quarter of what is kept is in cell 0."""
-    table = pyarrow.table({"person": [p for p in range(4000) for _ in range(4)], "k": [0, 1, 1, 1] * 4000})
+    ids: list[Any] = [-p if kind == "numbers below zero" else p for p in range(4000) for _ in range(4)]
+    ids = [f"p{p}" for p in ids] if kind == "texts" else ids
+    table = pyarrow.table({"person": ids, "k": [0, 1, 1, 1] * 4000})
     engine = connect(Source.of(table, name="even"))
     known = Schema().table(engine.columns())
     question = Histogram("k", keys=[0, 1]).checked(known)
     question = replace(question, persons=Persons(known.field("person"), 1, 1))
-    (zero,), (one,) = true_cells(engine, question, SECRET)
+    (zero,), (one,) = true_cells(engine, question, secret)
     assert zero + one == 4000
     assert abs(zero - 1000) < 6 * (4000 * 0.25 * 0.75) ** 0.5
+
+
+@pytest.mark.parametrize(("rows", "most"), [(n, k) for n in (1, 2, 5, 12, 97) for k in (1, 2, 5, 11, 100)])
+def test_exactly_the_bound_is_kept_and_equal_rows_in_proportion(rows: int, most: int) -> None:
+    persons = [-(2**62) - 1, -1, 0, 7, 2**30 - 35, 2**63 - 1]
+    table = pyarrow.table(
+        {
+            "person": [p for p in persons for _ in range(rows)],
+            "k": [n % 3 for _ in persons for n in range(rows)],
+        }
+    )
+    engine = connect(Source.of(table, name="bound"))
+    known = Schema().table(engine.columns())
+    question = Histogram("k", keys=[0, 1, 2]).checked(known)
+    for person in persons:
+        only = Count(f"person = {person}").checked(known).where
+        asked_of_one = replace(question, where=only, persons=Persons(known.field("person"), most, most))
+        kept_here = [cell for (cell,) in true_cells(engine, asked_of_one, SECRET)]
+        assert sum(kept_here) == min(rows, most)
+        for cell, number in enumerate(kept_here):
+            share = len(range(cell, rows, 3)) * min(most, rows) / rows
+            assert floor(share) <= number <= ceil(share)
 
 
 def test_one_person_with_very_many_rows_is_one_person() -> None:

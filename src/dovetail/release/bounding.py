@@ -6,14 +6,18 @@ decide it. So adding or removing a person moves an answer by no more than what i
 1. Rows without an id, rows outside of `where` and rows in no cell are left out. Each row is judged by itself,
    so this keeps the property; and since it comes first, a person's bound is used up by rows that count.
 2. A row is reduced to what the question sees of it: the columns of its cell and its value on the lattice.
-   Rows that are alike in this are numbered 1, 2, ...; which of them gets which number changes nothing.
-3. With `max_cells`, a person's cells are put in the order of a keyed hash of person and cell; the first stay.
-4. A person's rows are put in the order of a keyed hash of person, cell, value and number; the first
-   `max_rows` stay. Equal hashes are told apart by the content itself.
+3. With `max_cells`, `max_cells` of a person's cells stay; then `max_rows` of the rows in them.
 
-Every engine hashes the same text: the key, a word, then each part after a bar; whole numbers, days and truth
-values as SQL writes them, a text after its length and a colon, `-` for a missing value. MD5 is used because
-all engines have it and agree on it. The choice needs to be even, not unforgeable: no guarantee rests on it.
+Both choices count off. Of the n things that a person has, put in the order of their content, number i stays
+if (i·most + start) mod n < most. As i runs from 1 to n, the whole part of (i·most + start)/n grows by `most`
+in all, and by one exactly where a thing stays; so exactly `most` stay of n > most, evenly spaced, and all of
+fewer. Rows that look alike stand side by side, and which of them stays changes nothing.
+
+`start` is a keyed hash of the person. Over the key it is even, so each thing stays with the same chance
+most/n. For a whole number x it is (a·x + b) modulo a prime, a and b from the key: any two persons whose ids
+differ modulo it have independent choices, and the variance of a sum depends on pairs only. For a text it is
+the first 32 bits of MD5, which all engines have. No guarantee rests on the hash: the bound holds whatever
+`start` is.
 """
 
 from __future__ import annotations
@@ -22,20 +26,22 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
-from .cells import cell_columns, in_some_cell, needs_flag, on_lattice, spelled
+from .cells import cell_columns, in_some_cell, on_lattice, spelled
 from .engines import Engine
-from .question import Average, Bins, Distinct, Question, Total, Weighted
+from .question import Average, Distinct, Question, Total, Weighted
 
-_WHO, _VALUE, _TWIN = "who", "amount", "twin"
+_WHO, _VALUE = "who", "amount"
+# The largest prime below 2^30: products stay within 62 bits.
+_PRIME = 1_073_741_789
 
 
 def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
     """Return the aggregation over what is kept of every person, as a sqlglot SELECT with its FROM."""
     assert question.persons is not None
     rows, cells = _projected(engine, question)
-    choice = _Choice(engine, question, sha256(b"bounding" + secret).hexdigest(), cells)
+    choice = _Choice(engine, question, secret, cells)
     counted = exp.Count(this=exp.Star())
     if isinstance(question.measure, Distinct):
         rows = _grouped([_WHO, *cells], [], rows)
@@ -78,17 +84,12 @@ def _projected(engine: Engine, question: Question) -> tuple[Any, list[str]]:
 
 
 class _Choice:
-    """Spell the two choices: a person's cells, and a person's rows."""
+    """Spell the two choices: of a person's cells, and of a person's rows."""
 
-    def __init__(self, engine: Engine, question: Question, key: str, cells: list[str]) -> None:
+    def __init__(self, engine: Engine, question: Question, secret: bytes, cells: list[str]) -> None:
         assert question.persons is not None
-        self._engine, self._question, self._key, self._cells = engine, question, key, cells
+        self._engine, self._question, self._secret, self._cells = engine, question, secret, cells
         self._persons = question.persons
-        kinds = []
-        for axis in question.axes:
-            kinds += ["integer" if isinstance(axis, Bins) else axis.field.kind]
-            kinds += ["boolean"] * needs_flag(axis)
-        self._kinds = dict(zip(cells, kinds, strict=True))
         summed = isinstance(question.measure, Total | Average)
         self.content = [*cells, *([_VALUE] if summed else [])]
 
@@ -98,57 +99,50 @@ class _Choice:
         bound_by_rows = not isinstance(self._question.measure, Distinct) and most >= self._persons.max_rows
         if isinstance(self._question.measure, Weighted) or bound_by_rows or self._question.cells <= most:
             return rows
-        return self._first(rows, exp.DenseRank(), "cell", self._cells, most)
+        names = [_WHO, *self.content]
+        ranked = _over(rows, [*map(exp.column, names), _placed(exp.DenseRank(), self._cells)])
+        counted = _by_person(exp.Max(this=exp.column("place")), "places")
+        return self._counted_off(
+            _over(ranked, [*map(exp.column, names), exp.column("place"), counted]), "cell", most
+        )
 
     def limited_rows(self, rows: Any) -> Any:
         """Keep `max_rows` rows of each person."""
-        alike = [_WHO, *self.content]
-        twins = _numbered(exp.RowNumber(), alike, [exp.column(_WHO)], _TWIN)
-        numbered = _over(rows, [*map(exp.column, alike), twins])
-        content = [*self.content, _TWIN]
-        return self._first(numbered, exp.RowNumber(), "row", content, self._persons.max_rows)
+        columns = [*map(exp.column, (_WHO, *self.content)), _placed(exp.RowNumber(), self.content)]
+        counted = _by_person(exp.Count(this=exp.Star()), "places")
+        return self._counted_off(_over(rows, [*columns, counted]), "row", self._persons.max_rows)
 
-    def _first(self, rows: Any, function: Any, word: str, names: Sequence[str], most: int) -> Any:
-        """Keep of each person the rows whose place in the order of the hash is at most `most`."""
-        columns = [_WHO, *self.content]
-        ordered = [self._hashed(word, names), *map(exp.column, names)]
-        place = _numbered(function, [_WHO], ordered, "place")
-        placed = _over(rows, [*map(exp.column, columns), place])
-        within = exp.LTE(this=exp.column("place"), expression=exp.Literal.number(most))
-        return _over(placed, [*map(exp.column, columns)]).where(within, copy=False)
+    def _counted_off(self, rows: Any, word: str, most: int) -> Any:
+        """Keep `most` evenly spaced places of each person."""
+        rows.select(exp.alias_(self._start(word), "start", copy=False), copy=False)
+        stays = parse_one(f"(place * CAST({most} AS BIGINT) + start) % places < {most}")
+        return _over(rows, [*map(exp.column, (_WHO, *self.content))]).where(stays, copy=False)
 
-    def _hashed(self, word: str, names: Sequence[str]) -> Any:
-        """Spell the keyed hash of a person and the named columns."""
-        text = _written(exp.column(_WHO), self._persons.unit.kind)
-        text = _joined(exp.Literal.string(f"{self._key}|{word}|"), text)
-        for name in names:
-            part = _written(exp.column(name), self._kinds.get(name, "integer"))
-            if name in self._kinds:
-                part = exp.Coalesce(this=part, expressions=[exp.Literal.string("-")])
-            text = _joined(_joined(text, exp.Literal.string("|")), part)
-        return self._engine.hashed(text)
+    def _start(self, word: str) -> Any:
+        """Spell a keyed hash of the person: a whole number from 0 to 2^32 - 1."""
+        key = sha256(f"bounding {word} ".encode() + self._secret)
+        if self._persons.unit.kind != "integer":
+            text = exp.cast(exp.column(_WHO), "TEXT")
+            keyed = exp.DPipe(this=exp.Literal.string(f"{key.hexdigest()[:32]}|"), expression=text, safe=True)
+            return self._engine.hashed(keyed)
+        factor, shift = (int.from_bytes(part) % _PRIME for part in (key.digest()[:16], key.digest()[16:]))
+        # The remainder of a number below 0 is one too.
+        person = f"(CAST({_WHO} % {_PRIME} AS BIGINT) + {_PRIME})"
+        return parse_one(f"({factor} * {person} + {shift}) % {_PRIME}")
 
 
 def _present(column: Any) -> Any:
     return exp.Not(this=exp.Is(this=column, expression=exp.Null()))
 
 
-def _written(column: Any, kind: str) -> Any:
-    """Spell a value as the text that every engine writes alike."""
-    text = exp.cast(column, "TEXT")
-    if kind != "text":
-        return text
-    length = exp.cast(exp.Length(this=column.copy()), "TEXT")
-    return _joined(_joined(length, exp.Literal.string(":")), text)
+def _placed(function: Any, names: Sequence[str]) -> Any:
+    """Spell a row's place in the order of the named columns, among the rows of its person."""
+    ordered = [exp.Ordered(this=exp.column(name), nulls_first=False) for name in names]
+    return _by_person(function, "place", exp.Order(expressions=ordered))
 
 
-def _joined(left: Any, right: Any) -> Any:
-    return exp.DPipe(this=left, expression=right, safe=True)
-
-
-def _numbered(function: Any, by: Sequence[str], ordered: Sequence[Any], name: str) -> Any:
-    order = exp.Order(expressions=[exp.Ordered(this=each, nulls_first=False) for each in ordered])
-    window = exp.Window(this=function, partition_by=[exp.column(each) for each in by], order=order)
+def _by_person(function: Any, name: str, order: Any = None) -> Any:
+    window = exp.Window(this=function, partition_by=[exp.column(_WHO)], order=order)
     return exp.alias_(window, name, copy=False)
 
 

@@ -19,7 +19,7 @@ from dovetail.release.source import Source
 from .engine import BATCH
 from .failure import unreadable
 from .memory import arrow_table
-from .spelling import placed, scaled
+from .spelling import Templates, placed, scaled
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _KINDS = {
@@ -41,6 +41,7 @@ _CASTS = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
 }
+_templates = Templates("duckdb")
 
 
 class DuckDB:
@@ -169,7 +170,7 @@ class DuckDB:
         return exp.Sum(this=exp.cast(integer, "BIGINT"))
 
     def hashed(self, text: Any) -> Any:
-        return exp.MD5(this=text)
+        return _templates.filled("CAST('0x' || LEFT(MD5(x), 8) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
         text = self._spelled(statement)

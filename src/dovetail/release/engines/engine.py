@@ -45,7 +45,7 @@ class Engine(Protocol):
         """Spell a sum of 64-bit integers that cannot overflow."""
 
     def hashed(self, text: Any) -> Any:
-        """Spell the MD5 digest of a text in UTF-8, as small hexadecimal letters that sort byte by byte."""
+        """Spell the first 32 bits of the MD5 digest of a text in UTF-8, as a 64-bit integer."""
 
     def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
         """Run an aggregation, over `relation` where it has no FROM.

@@ -16,7 +16,7 @@ from dovetail.release.source import Source
 from .engine import BATCH
 from .failure import missing_extra, unreadable
 from .postgres_values import TYPES, spelled_value
-from .spelling import placed, typed_constant
+from .spelling import Templates, placed, typed_constant
 
 # The server's own settings must not change what a statement means.
 _SETTINGS = (
@@ -34,6 +34,7 @@ WITH RECURSIVE below AS (
 SELECT attname::text, CASE WHEN typtype = 'e' THEN 'enum' ELSE typname::text END
 FROM below JOIN pg_catalog.pg_type ON oid = type WHERE typtype <> 'd' ORDER BY attnum
 """
+_templates = Templates("postgres")
 
 
 class Postgres:
@@ -117,7 +118,7 @@ class Postgres:
         return exp.Sum(this=exp.cast(integer, "BIGINT"))
 
     def hashed(self, text: Any) -> Any:
-        return exp.Collate(this=exp.MD5(this=text), expression=exp.to_identifier("C", quoted=True))
+        return _templates.filled("CAST(CAST('x' || LEFT(MD5(x), 8) AS BIT(32)) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
         text = placed(statement, self.relation).sql("postgres")

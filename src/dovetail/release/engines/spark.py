@@ -18,7 +18,7 @@ from dovetail.release.source import Source
 from .engine import BATCH
 from .failure import missing_extra, unreadable
 from .spark_values import family_of, spelled_value
-from .spelling import placed, scaled, typed_constant
+from .spelling import Templates, placed, scaled, typed_constant
 
 # Settings of the user's session must not change what a statement means, nor make it fail on a row.
 _SETTINGS = {
@@ -35,6 +35,7 @@ _SETTINGS = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
+_templates = Templates("spark")
 
 
 class Spark:
@@ -85,7 +86,7 @@ class Spark:
         return exp.Sum(this=exp.cast(integer, "DECIMAL(28, 0)"))
 
     def hashed(self, text: Any) -> Any:
-        return exp.MD5(this=text)
+        return _templates.filled("CAST(CONV(LEFT(MD5(x), 8), 16, 10) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
         text = placed(statement, self.relation).sql("spark")
