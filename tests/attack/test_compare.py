@@ -19,7 +19,7 @@ import pytest
 import dovetail as dv
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger
-from dovetail.release import teller
+from dovetail.release import released
 from dovetail.release.engines.duckdb import DuckDB
 
 COMMON = {
@@ -115,7 +115,7 @@ def observed(
 
     monkeypatch.setattr(DuckDB, "_spelled", recorded)
     # The noise is replayed: both runs draw the same.
-    monkeypatch.setattr(teller, "draws", lambda noise, cells: [7 * cell - 3 for cell in range(cells)])
+    monkeypatch.setattr(released, "draws", lambda noise, cells: [7 * cell - 3 for cell in range(cells)])
     caplog.clear()
     with (
         caplog.at_level(logging.DEBUG),

@@ -26,7 +26,7 @@ import dovetail as dv
 from dovetail.audit.statistics import goodness_of_fit
 from dovetail.errors import LedgerError
 from dovetail.privacy import Charge
-from dovetail.release import answer, price, teller
+from dovetail.release import answer, price, released, teller
 from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 from dovetail.release.sensitivity import Shift
 
@@ -149,19 +149,19 @@ def understated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_sided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is clamped at 0 before it is added, so that no answer lies below the truth."""
-    honest = teller.draws
-    monkeypatch.setattr(teller, "draws", lambda noise, cells: [max(0, x) for x in honest(noise, cells)])
+    honest = released.draws
+    monkeypatch.setattr(released, "draws", lambda noise, cells: [max(0, x) for x in honest(noise, cells)])
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of another scale than the charged one is drawn."""
-    honest = teller.draws
-    monkeypatch.setattr(teller, "draws", lambda noise, cells: honest(dv.Geometric("1.5"), cells))
+    honest = released.draws
+    monkeypatch.setattr(released, "draws", lambda noise, cells: honest(dv.Geometric("1.5"), cells))
 
 
 def drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is drawn again until it is not far below 0, so that few counts are negative."""
-    honest = teller.draws
+    honest = released.draws
 
     def again(noise: Any, cells: int) -> list[int]:
         drawn = np.array(honest(noise, cells))
@@ -169,7 +169,7 @@ def drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
             drawn[wrong] = honest(noise, int(wrong.sum()))
         return [int(x) for x in drawn]
 
-    monkeypatch.setattr(teller, "draws", again)
+    monkeypatch.setattr(released, "draws", again)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_answers_follow_the_noise_and_a_rate_off_by_5_percent_is_seen(
     with session_on(False, tmp_path) as session:
         found, _ = counted(session, 3)
         assert goodness_of_fit(NOISE, found - 1) > FALSE_ALARM
-        honest = teller.draws
+        honest = released.draws
         off = dv.PiecewiseGeometric([rate * 105 / 100 for rate in NOISE.rates], NOISE.breaks)
-        monkeypatch.setattr(teller, "draws", lambda noise, cells: honest(off, cells))
+        monkeypatch.setattr(released, "draws", lambda noise, cells: honest(off, cells))
         found, _ = counted(session, 10)
         assert goodness_of_fit(NOISE, found - 1) < FALSE_ALARM
 
@@ -220,7 +220,7 @@ def test_two_answers_do_not_share_their_noise_and_the_audit_would_see_it(
         assert least_epsilon(one, other) <= charged / 1e9
         assert goodness_of_fit(NOISE, np.array(without.batch(both, noise=NOISE)[1].cells)[:, 0]) > FALSE_ALARM
         assert len(set(one.tolist())) > 10
-        monkeypatch.setattr(teller, "draws", lru_cache(teller.draws))
+        monkeypatch.setattr(released, "draws", lru_cache(released.draws))
         # With noise used twice, the difference of two answers is the truth itself.
         assert set(differences(without).tolist()) == {1}
 
