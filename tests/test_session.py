@@ -349,3 +349,16 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         with pytest.raises(dv.InvalidParameter, match="together with queries="):
             session.quote(dv.Count(), queries=2, within=5)
         assert (session.remaining.epsilon, session.plans) == (1, [])
+
+
+def test_each_answer_of_a_batch_says_that_its_cost_is_shared(tmp_path: Path) -> None:
+    with dv.Session(dv.datasets.adult(), budget=dv.Budget.pure(9), ledger=tmp_path / "a.ledger") as session:
+        first, _, third = session.batch([dv.Count(), dv.Count("age > 40"), dv.Count("age > 50")], within=20)
+        assert "together with 2 others" in str(first)
+        assert json.loads(third.to_json())["together"] == 3
+        pair = session.batch([dv.Count("age > 60"), dv.Count("age > 70")], within=20)
+        assert "together with 1 other;" in str(pair[0])
+        assert "together" not in str(session.count(where="age > 80", within=20))
+        assert "together" not in str(
+            session.sql("SELECT COUNT(*), SUM(age) FROM data", noise=dv.Geometric(1))
+        )

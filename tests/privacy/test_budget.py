@@ -147,3 +147,18 @@ def test_a_finite_renyi_curve_without_pure_guarantee_is_admitted_only_with_delta
 def test_impossible_budgets_are_refused(make):
     with pytest.raises(InvalidParameter):
         make()
+
+
+@pytest.mark.parametrize(
+    ("budget", "shown"),
+    [
+        (Budget.pure(1), "Budget.pure('1')"),
+        (Budget.pure("1/3"), "Budget.pure('1/3')"),
+        (Budget.pure("0.123456789"), "Budget.pure('123456789/1000000000')"),
+        (Budget.approximate("2.5", "1e-6"), "Budget.approximate('2.5', '1e-6')"),
+        (Budget.zeta("0.5", max_epsilon=2), "Budget.zeta('0.5', max_epsilon='2')"),
+    ],
+)
+def test_a_budget_prints_as_what_makes_it(budget: Budget, shown: str) -> None:
+    assert repr(budget) == shown
+    assert eval(shown) == budget

@@ -216,3 +216,54 @@ def test_rewriting_keeps_the_meaning_of_three_valued_logic(engine: Engine, tree:
 def test_dates_are_read_as_dates() -> None:
     condition = read_where("born >= '1999-12-31'", TABLE)
     assert condition.value == date(1999, 12, 31)  # type: ignore[union-attr]
+
+
+DECLARED = Schema(
+    [
+        Column("sex", "text", values=["F", "M", None]),
+        Column("town", "text", values=["Bern", "Basel"], other="elsewhere"),
+        Column("grade", "integer", values=[1, 2, 3]),
+        Column("note", "text"),
+    ]
+).table()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sex = 'Female'", "'f' = sex", "sex <> 'X'", "sex IN ('F', 'W')", "NOT sex IN ('W', 'X')", "grade = 4"],
+)
+def test_a_value_that_the_schema_rules_out_is_refused_and_the_declared_ones_are_named(text: str) -> None:
+    with pytest.raises(InvalidQuery, match="is none of the values that the schema declares") as refused:
+        read_where(text, DECLARED)
+    assert ("They are F, M." in str(refused.value)) == ("sex" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sex = 'F'",
+        "sex IS NULL",
+        "sex >= 'A'",
+        "grade < 9",
+        "grade BETWEEN 0 AND 9",
+        "town = 'Chur'",
+        "note = 'any'",
+    ],
+)
+def test_orders_and_columns_that_may_hold_other_values_take_any_constant(text: str) -> None:
+    read_where(text, DECLARED)
+
+
+def test_a_typed_condition_is_held_to_the_declared_values_too() -> None:
+    from dovetail.release.condition import Comparison, Member, checked
+    from dovetail.release.field import Field
+
+    field = Field("sex", "text")
+    for condition in (Comparison(field, "=", "Female"), Member(field, ("F", "W"))):
+        with pytest.raises(InvalidQuery, match="They are F, M"):
+            checked(condition, DECLARED)
+
+
+def test_a_near_miss_is_guessed() -> None:
+    with pytest.raises(InvalidQuery, match="Did you mean 'Basel'"):
+        read_where("town = 'Bazel'", Schema([Column("town", "text", values=["Bern", "Basel"])]).table())

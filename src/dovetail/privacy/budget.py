@@ -80,6 +80,8 @@ class Budget:
 
         >>> print(Budget.pure(1))
         epsilon at most 1 in the worst case
+        >>> Budget.pure(1)
+        Budget.pure('1')
         """
         return cls("pure", positive("epsilon", epsilon, "Give a number such as 1."))
 
@@ -199,6 +201,14 @@ class Budget:
             case other:
                 raise InvalidParameter("currency", other, "one of 'pure', 'approximate', 'zeta'")
 
+    def __repr__(self) -> str:
+        epsilon = _exact(self.epsilon_limit)
+        if self.currency == "approximate":
+            return f"Budget.approximate({epsilon}, {_exact(self.delta_limit)})"
+        if self.zeta_limit is not None:
+            return f"Budget.zeta({_exact(self.zeta_limit)}, max_epsilon={epsilon})"
+        return f"Budget.pure({epsilon})"
+
     def __str__(self) -> str:
         epsilon = f"epsilon at most {shown_number(self.epsilon_limit)}"
         if self.currency == "approximate":
@@ -232,6 +242,12 @@ def renyi_limits(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
         bound = context.subtract(context.add(worst, bonus), SLACK)
         limits.append(int(context.scaleb(bound, Decimal(9)).to_integral_value(ROUND_FLOOR)))
     return tuple(limits)
+
+
+def _exact(value: Fraction) -> str:
+    """Return a limit as a program would write it: a short decimal where that is exact."""
+    short = shown_number(value)
+    return repr(short if Fraction(short) == value else str(value))
 
 
 def _fits(units: int | None, limit: Fraction) -> bool:

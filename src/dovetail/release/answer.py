@@ -39,6 +39,7 @@ class Answer:
     `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
     and then `charge` is zero, because the plan was charged when it was opened: `paid_by` tells its price.
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
+    `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
     With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
     `found` are the cells that reached it; rarer keys are missing by design.
     """
@@ -58,6 +59,7 @@ class Answer:
     adjusted: tuple[int, ...] | None = None
     level: Fraction = USUAL_LEVEL
     paid_by: Plan | None = None
+    together: int = 1
     found: tuple[Cell, ...] | None = None
     threshold: Threshold | None = None
 
@@ -156,6 +158,7 @@ class Answer:
                 "threshold": None if self.threshold is None else self.threshold.to_dict(),
                 "charge": self.charge.to_dict(),
                 "charge_units": UNITS,
+                "together": self.together,
                 "plan": self.plan,
                 "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
                 "remaining": {

@@ -92,6 +92,12 @@ def member(field: Field, values: Iterable[Constant]) -> Condition:
     return Comparison(field, "=", kept[0]) if len(kept) == 1 else Member(field, kept)
 
 
+def compared(field: Field, operator: str, value: object, table: Table) -> Comparison:
+    """Return a comparison; equality with what no row can hold is refused, an order may name any bound."""
+    equal = operator in ("=", "<>")
+    return Comparison(field, operator, table.constant(field, value) if equal else field.constant(value))
+
+
 def every(parts: Iterable[Condition]) -> Condition:
     """Join by AND: nested joins flattened, parts sorted, repeats dropped."""
     return _joined(Every, parts)
@@ -133,11 +139,10 @@ def checked(condition: object, table: Table) -> Condition:
             join = every if isinstance(condition, Every) else some
             return join([checked(part, table) for part in condition.parts])
         if isinstance(condition, Comparison) and condition.operator in OPERATORS:
-            field = _known(condition.field, table)
-            return Comparison(field, condition.operator, field.constant(condition.value))
+            return compared(_known(condition.field, table), condition.operator, condition.value, table)
         if isinstance(condition, Member) and condition.values:
             field = _known(condition.field, table)
-            found = member(field, map(field.constant, condition.values))
+            found = member(field, [table.constant(field, value) for value in condition.values])
             return negated(found) if condition.negated else found
         if isinstance(condition, Missing):
             return Missing(_known(condition.field, table), bool(condition.negated))

@@ -58,14 +58,19 @@ def as_html(answer: Answer) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{after}</p>"
 
 
-def notes(answer: Answer) -> str:
-    """Return what must be said beside the numbers: what is protected, and what it cost."""
+def notes(answer: Answer, *, whole: bool = False) -> str:
+    """Return what must be said beside the numbers: what is protected, and what it cost.
+
+    `whole` says that all that was asked at once is shown, so that no others share the cost.
+    """
     when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
     persons = answer.query.persons
     kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
     if persons is not None:
         kind += f" ({used_of_a_person(persons)})"
-    price, rest = f"cost {answer.charge}", f"remaining {answer.remaining}"
+    others = answer.together - 1
+    shared = f" together with {others} other{'s' * (others > 1)}" if others and not whole else ""
+    price, rest = f"cost {answer.charge}{shared}", f"remaining {answer.remaining}"
     if answer.paid_by is not None:
         plan = answer.paid_by
         price = f"paid by plan {plan.id}, {plan.left} left of its {plan.slots} answers ({plan.price()})"

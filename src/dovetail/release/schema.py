@@ -19,6 +19,7 @@ from .question import MOST_CELLS
 if TYPE_CHECKING:
     from .source import Source
 
+_MOST_LISTED = 12
 _BOUNDED = ("integer", "number", "date", "timestamp")
 
 
@@ -246,6 +247,29 @@ class Table:
             )
         kind = declared.type if declared else stored.kind or asked
         return Field(found, kind, cast=stored.cast or kind != stored.kind)
+
+    def constant(self, field: Field, value: object) -> Constant:
+        """Return what a column is compared with for equality, if the schema says that a row can hold it.
+
+        Where the schema lists all values, any other is a slip, and its answer would be noise around 0.
+        """
+        read = field.constant(value)
+        declared = self.schema.get(field.name)
+        if (
+            declared is None
+            or declared.values is None
+            or declared.other is not None
+            or read in declared.values
+        ):
+            return read
+        known = [item for item in declared.values if item is not None]
+        near = get_close_matches(str(read), [str(item) for item in known], n=1)
+        guess = f"Did you mean {near[0]!r}? " if near else ""
+        listed = ", ".join(str(item) for item in known[:_MOST_LISTED]) + ", ..." * (len(known) > _MOST_LISTED)
+        raise InvalidQuery(
+            f"{shown(value)} is none of the values that the schema declares for {field.name}. {guess}They "
+            f"are {listed}. If rows may hold others, their curator declares other= for {field.name}."
+        )
 
     def kind(self, name: str) -> str | None:
         """Return the declared or stored kind of a column, None where nothing says."""

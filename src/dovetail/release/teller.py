@@ -10,7 +10,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from dovetail.errors import DataError, DovetailError, InvalidParameter, InvalidQuery
+from dovetail.errors import BudgetExceeded, DataError, DovetailError, InvalidParameter, InvalidQuery
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge
 
@@ -22,11 +22,12 @@ from .goals import noises_at_price, noises_within
 from .intervals import half_width
 from .pay import Pay, delta_units
 from .plan import Plan, sketched_plan, stored_plan
-from .ports import Account, Request, StoredAnswer
+from .ports import Account, Request, Reservation, StoredAnswer
 from .price import charge_of
 from .query import Query
 from .question import Distinct, Persons, Question
 from .released import Released, discovered, noised, read_released, write_released
+from .rest import error_of_rest, with_rest
 from .schema import Table
 from .select import held_cells, true_cells
 from .sensitivity import Neighbours, units
@@ -181,7 +182,7 @@ class Teller:
         )
         for noise in (noise for each in priced.asked for noise in each.noises):
             noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
-        given = self.account.reserve(request)
+        given = self._reserved(request, priced, pay)
         if isinstance(given, StoredAnswer):
             stored = read_released(given.answer, [each.question for each in priced.asked])
             return self._show(stored, priced, given.answered_at, pay, True)
@@ -195,6 +196,18 @@ class Teller:
             raise
         answered_at = self.account.settle(given, written)
         return self._show(released, priced, answered_at, pay, False)
+
+    def _reserved(self, request: Request, priced: Priced, pay: Pay) -> Reservation | StoredAnswer:
+        """Reserve the charge; where it is too much, say what the rest still buys for a lone question."""
+        try:
+            return self.account.reserve(request)
+        except BudgetExceeded as error:
+            asked = priced.asked[0]
+            if priced.plan is not None or len(priced.asked) > 1 or asked.threshold is not None:
+                raise
+            position, level = self.account.position(), pay.probability
+            found = error_of_rest(asked.question, *position, self.neighbours, level)
+            raise with_rest(error, found, level) from None
 
     def _noisy(self, asked: Asked) -> Released:
         secret = self.account.secret if asked.question.persons is not None else b""
@@ -232,6 +245,7 @@ class Teller:
                 paid_by=paid_by,
                 found=each.found,
                 threshold=asked.threshold,
+                together=len(priced.asked),
             )
             for asked, each in zip(priced.asked, released, strict=True)
         ]

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from dovetail.check import rational
 from dovetail.errors import InvalidParameter, InvalidQuery, shown
 
-from .condition import Comparison, Condition, Missing, every, member, negated, some
+from .condition import Comparison, Condition, Missing, compared, every, member, negated, some
 from .field import Constant, Field, kind_of
 from .schema import Table
 
@@ -115,7 +115,7 @@ def _comparison(node: Any, table: Table) -> Condition:
         left, right, operator = right, left, _FLIPPED[operator]
     value = _constant(right)
     field = _column(left, table, [value])
-    return Comparison(field, operator, field.constant(value))
+    return compared(field, operator, value, table)
 
 
 def _member(node: Any, table: Table) -> Condition:
@@ -123,7 +123,7 @@ def _member(node: Any, table: Table) -> Condition:
     if not values:
         raise InvalidQuery(f"IN () needs at least one value. {_POSSIBLE}")
     field = _column(node.this, table, values)
-    return member(field, [field.constant(value) for value in values])
+    return member(field, [table.constant(field, value) for value in values])
 
 
 def _column(node: Any, table: Table, values: list[Constant]) -> Field:

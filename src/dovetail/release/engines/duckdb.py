@@ -18,6 +18,7 @@ from dovetail.release.source import Source
 
 from .engine import BATCH
 from .failure import unreadable
+from .header import csv_header
 from .memory import arrow_table
 from .spelling import Templates, placed, scaled
 
@@ -198,22 +199,6 @@ class DuckDB:
 
     def _spelled(self, statement: exp.Select) -> str:
         return str(placed(statement, self.relation).sql("duckdb"))
-
-
-def csv_header(path: Path) -> tuple[list[str], str]:
-    """Return the column names and the delimiter of a CSV file, from its first line alone."""
-    import csv
-
-    try:
-        with path.open("rb") as file:
-            line = file.readline(1 << 20).decode("utf-8-sig")
-        delimiter = max(",;\t|", key=line.count)
-        names = next(csv.reader([line], delimiter=delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        names, delimiter = [], ","
-    if not names or len(set(names)) != len(names) or not all(names):
-        raise DataError(f"The first line of {path.name!r} must name its columns, each once, in UTF-8.")
-    return names, delimiter
 
 
 def _table_of(source: Source) -> exp.Expression:

@@ -154,6 +154,7 @@ class TableAnswer:
             "neighbours",
             "charge",
             "charge_units",
+            "together",
             "plan",
             "paid_by",
             "remaining",

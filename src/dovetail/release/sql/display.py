@@ -53,4 +53,4 @@ def _after(answer: TableAnswer) -> list[str]:
     lines = [f"... and {more} more rows"] if more > 0 else []
     if answer.chosen_by:
         lines.append("rows were chosen by noisy values: their error bars hold for all groups at once")
-    return [*lines, *notes(answer.answers[0]).split("\n")]
+    return [*lines, *notes(answer.answers[0], whole=True).split("\n")]
