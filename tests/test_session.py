@@ -344,7 +344,7 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         assert session.quote(dv.Mean("age", 0, 100, 1), noise=dv.Geometric(1)).errors(level) == (None,)
         planned = session.quote(dv.Histogram("sex"), queries=4)
         answer = dv.Geometric("0.25")
-        assert (planned.charge.epsilon, planned.noises) == (10**9, ((answer,),))
+        assert (planned.charge.epsilon, planned.asked[0].noises) == (10**9, (answer,))
         assert session.quote(dv.Count(), queries=2, noise=dv.Geometric("0.1")).charge.epsilon == 2 * 10**8
         with pytest.raises(dv.InvalidParameter, match="together with queries="):
             session.quote(dv.Count(), queries=2, within=5)
