@@ -349,3 +349,25 @@ def test_a_column_not_yet_reviewed_names_the_command_that_confirms_it(run, tmp_p
     refused = run(*asked, code=2).stderr
     assert "`dovetail schema confirm 'my people.toml' 'a region'`." in refused
     assert "schema.confirm" not in refused
+
+
+def test_unknown_keys_are_found_where_a_delta_pays(run) -> None:
+    asked = ("release", "adult", "--by", "education", "--discover", "education")
+    text = run(*asked, "--epsilon", "1", "--delta", "1e-8", "--budget", "epsilon=4,delta=1e-6").stdout
+    assert "Bachelors" in text
+    assert "rarer ones are missing by design" in " ".join(text.split())
+    assert "epsilon 1, except with probability delta" in text
+    priced = run("price", *asked[1:], "--within", "5", "--delta", "1e-8").stdout
+    assert "noisy count reaches 35" in priced
+    told = json.loads(run(*asked, "--within", "5", "--delta", "1e-8", "--json").stdout)
+    assert told["threshold"]["least"] == 35
+    refused = run(*asked, "--epsilon", "1", code=2).stderr
+    assert "Give --delta 1e-8 beside --epsilon, --noise or --within" in " ".join(refused.split())
+    run(*asked, "--delta", "1e-8", "--queries", "3", code=2)
+    run("release", "adult", "--discover", "education", "--epsilon", "1", "--delta", "1e-8", code=2)
+
+
+def test_unknown_keys_are_refused_without_a_delta_in_the_budget(run) -> None:
+    asked = ("release", "adult", "--by", "education", "--discover", "education", "--within", "5")
+    refused = run(*asked, "--delta", "1e-8", "--budget", "epsilon=1", code=2).stderr
+    assert "asked under an (epsilon, delta) budget" in " ".join(refused.split())

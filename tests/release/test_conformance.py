@@ -14,7 +14,7 @@ import pytest
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.release.engines import Engine
 from dovetail.release.engines.engine import BATCH
-from dovetail.release.select import held_cells, true_cells
+from dovetail.release.select import cell_reader, held_cells, true_cells
 from engine_tables import Opener
 
 TOP = 2**63 - 1
@@ -177,7 +177,9 @@ def test_every_engine_gives_the_same_true_aggregates(people: Engine, query: Any,
 def held(engine: Engine, query: Any, schema: Schema | None = None) -> dict[Any, int]:
     """Return the cells that rows are in, with their labels."""
     question = query.checked((schema or Schema()).table(engine.columns()))
-    found = [(question.named(cell), count) for batch in held_cells(engine, question) for cell, count in batch]
+    read = cell_reader(question)
+    rows = [row for batch in held_cells(engine, question) for row in batch]
+    found = [(question.named(cell), int(row[-1])) for row in rows if (cell := read(row)) is not None]
     assert len(dict(found)) == len(found)
     return {key[0] if len(key) == 1 else key: count for key, count in found}
 

@@ -315,5 +315,5 @@ def test_days_and_numbers_that_python_cannot_hold_are_missing_keys() -> None:
     engine = connect(Source.of(database, name="odd", table="odd"))
     for column, expected in (("d", {date(2024, 1, 1): 1, None: 3}), ("n", {7: 2, -7: 1, None: 1})):
         question = Histogram(column, keys="discover").checked(Schema().table(engine.columns()))
-        found = {cell[0]: count for batch in held_cells(engine, question) for cell, count in batch}
+        found = {key: count for batch in held_cells(engine, question) for key, count in batch}
         assert found == expected

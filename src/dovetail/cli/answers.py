@@ -42,13 +42,21 @@ def show(answer: Answer, place: str) -> None:
 
 def said(answer: Answer, noise: str, place: str) -> dict[str, str]:
     """Return what stands below an answer, by its first words."""
-    from dovetail.release.display import percent
+    from dovetail.release.display import how_found, percent
 
     each = "each interval" if answer.query.grouped else "the interval"
     # Rows beyond what is used of a person are not counted; no interval covers them.
     true = "the true number" if answer.query.persons is None else "the true number of what is used"
+    if answer.threshold is None:
+        error = {"error": f"{each} holds {true} with probability {percent(answer.level)} or more"}
+    else:
+        miss = percent(1 - answer.level)
+        error = {
+            "keys": how_found(answer),
+            "error": f"for each key, to be shown with an interval that misses has probability {miss} at most",
+        }
     return {
-        "error": f"{each} holds {true} with probability {percent(answer.level)} or more",
+        **error,
         "noise": noise,
         "cost": cost(answer),
         "remains": rest(answer),

@@ -38,11 +38,17 @@ class Asked:
     step: o.Step = None
     keys: o.Keys = None
     bins: o.Bins = None
+    discover: o.Discover = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of --by, which takes commas and may be repeated."""
         return tuple(name for word in self.by or () for name in _names(word))
+
+    @property
+    def discovered(self) -> tuple[str, ...]:
+        """The columns of --discover, read like those of --by."""
+        return tuple(name for word in self.discover or () for name in _names(word))
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
@@ -53,8 +59,10 @@ class Asked:
         if len(chosen) > 1:
             raise InvalidQuery(f"Give {' or '.join(chosen)}, not both. Each is a question of its own.")
         by = self.columns
+        keys: dict[str, Any] = {**_by_column("keys", self.keys or (), source)}
+        keys |= dict.fromkeys(self.discovered, "discover")
         cells = {
-            "keys": _by_column("keys", self.keys or (), source) or None,
+            "keys": keys or None,
             "bins": _by_column("bins", self.bins or (), source) or None,
         }
         self._check_cells(source)
@@ -88,13 +96,14 @@ class Asked:
 
     def _check_cells(self, source: Source) -> None:
         """Say at length what to do where a table has no schema at all; the library says it briefly."""
-        named = {_loose(word.partition("=")[0]) for word in (*(self.keys or ()), *(self.bins or ()))}
+        given = [word.partition("=")[0] for word in (*(self.keys or ()), *(self.bins or ()))]
+        named = {_loose(name) for name in (*given, *self.discovered)}
         open_ = [column for column in self.columns if _loose(column) not in named]
         if source.schema is None and open_:
             raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
-        if not self.columns and (self.keys or self.bins):
+        if not self.columns and (self.keys or self.bins or self.discover):
             raise InvalidQuery(
-                "--keys and --bins say what the cells of --by are. Add --by with their columns."
+                "--keys, --bins and --discover say what the cells of --by are. Add --by with their columns."
             )
 
 
@@ -134,6 +143,9 @@ def _explained(source: Source, column: str, by: str) -> str:
             "Or name the cells in the question:",
             f"  {ask} --keys {quote(f'{column}=north,south')} ...",
             f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ...",
+            "",
+            "Or let frequent ones be found out, which a budget with a delta can pay:",
+            f"  {ask} --discover {quote(column)} --epsilon 0.5 --delta 1e-8 --budget epsilon=1,delta=1e-6",
         ]
     )
 

@@ -16,14 +16,19 @@ _SPOKEN = tuple(
         (r"\btogether with unit=", "together with --unit"),
         (r"\btable=\"visits\"", "For example --table visits."),
         (
-            r"session\.histogram\(('[^']*'), keys=\[\.\.\.\] or bins=\[\.\.\.\]\)",
-            "dovetail release with --keys or --bins",
+            r"session\.histogram\(('[^']*'), keys=\[\.\.\.\] or bins=\[\.\.\.\], or keys=\"discover\"\)",
+            "dovetail release with --keys, --bins or --discover",
         ),
         (
             r"session\.(sum|mean)\(('[^']*'), low=\.\.\., high=\.\.\., step=\.\.\.\)",
             r"dovetail release with --\1, --low, --high and --step",
         ),
+        (r"\bkeys=['\"]discover['\"]", "--discover"),
         (r"\bkeys=\[\.\.\.\]", "--keys"),
+        (
+            r"delta=1e-8 beside noise= or within=, or spend=Budget\.approximate\(0\.5, 1e-8\)",
+            "--delta 1e-8 beside --epsilon, --noise or --within",
+        ),
         (
             r"bins=\[0, 18, 65, 120\] has three cells; dates are written '2025-01-31'",
             "--bins age=0,18,65,120 has three cells; dates are written 2025-01-31",

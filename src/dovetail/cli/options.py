@@ -23,6 +23,15 @@ Delta: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="With --epsilon: the chance to exceed it, such as 1e-6."),
 ]
+Chance: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--delta",
+        metavar="NUMBER",
+        help="With --epsilon, the chance to exceed it, such as 1e-8. With --discover, the chance to show a "
+        "key that one person alone holds.",
+    ),
+]
 Zeta: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="The average privacy loss allowed; needs --max-epsilon."),
@@ -106,6 +115,13 @@ Keys: TypeAlias = Annotated[
 Bins: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN=EDGES", help="Cells between edges: age=0,18,65,120 has three."),
+]
+Discover: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns of --by whose values nobody can list: frequent ones are found out. Needs --delta.",
+    ),
 ]
 LedgerFile: TypeAlias = Annotated[
     str | None,

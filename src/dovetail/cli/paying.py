@@ -37,7 +37,7 @@ class Paying:
     within: o.Within = None
     probability: o.Probability = None
     epsilon: o.Epsilon = None
-    delta: o.Delta = None
+    delta: o.Chance = None
     zeta: o.Zeta = None
     max_epsilon: o.MaxEpsilon = None
     noise: o.Noise = None
@@ -48,7 +48,9 @@ class Paying:
         slots = None
         if self.queries is not None:
             slots = integer("queries", self.queries, low=1, high=10**6, fix="For example --queries 20.")
-        spend = chosen(self.epsilon, self.delta, self.zeta, self.max_epsilon)
+        priced = (self.epsilon, self.zeta, self.max_epsilon) != (None, None, None)
+        spend = chosen(self.epsilon, self.delta if priced else None, self.zeta, self.max_epsilon)
+        threshold = {} if priced or self.delta is None else {"delta": self.delta}
         ways = {"--within": self.within, "--epsilon or --zeta": spend, "--noise": self.noise}
         given = [way for way, value in ways.items() if value is not None]
         if not given and slots is None:
@@ -59,12 +61,17 @@ class Paying:
                 f"{' and '.join(listed)} each say how to pay. Keep one and leave out the others."
             )
         if self.within is not None:
-            return Payment({"within": self.within, "probability": self.probability or "0.95"}, slots)
+            goal = {"within": self.within, "probability": self.probability or "0.95"}
+            return Payment(goal | threshold, slots)
         if self.probability is not None:
             raise InvalidParameter("probability", self.probability, "given together with --within")
         if spend is not None:
             return Payment({"spend": spend})
-        return Payment({} if self.noise is None else {"noise": read_noise(self.noise)}, slots)
+        if self.noise is not None:
+            return Payment({"noise": read_noise(self.noise)} | threshold, slots)
+        if threshold:
+            raise InvalidParameter("delta", self.delta, "given beside --epsilon, --within or --noise")
+        return Payment({}, slots)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def notes(answer: Answer, *, whole: bool = False) -> str:
         return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
     miss = f"{float(1 - answer.level):.6g}"
     error = f"for each key, to be shown with a ± that misses has probability {miss} at most"
-    return f"{how_found(answer)}\n{error}; {kind}; {price}; {rest}"
+    return f"keys {how_found(answer)}\n{error}; {kind}; {price}; {rest}"
 
 
 def how_found(answer: Answer) -> str:
@@ -90,7 +90,7 @@ def how_found(answer: Answer) -> str:
     who = "row" if answer.query.persons is None else "person"
     cut = f", the {MOST_CELLS:,} largest of them" if len(answer.cells) == MOST_CELLS else ""
     return (
-        f"keys found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
+        f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
         f"rarer ones are missing by design; what only one {who} holds shows with probability "
         f"{shown_number(answer.threshold.delta)} at most"
     )

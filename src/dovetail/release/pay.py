@@ -94,9 +94,9 @@ def delta_units(pay: Pay, shares: int) -> int:
     units = floor((pay.delta or spent) / DELTA_UNIT / shares)
     if units < 1:
         raise MissingPrice(
-            'keys="discover" pays a delta: the probability that a key only one person has is shown. Give '
-            "delta=1e-8 beside noise= or within=, or spend=Budget.approximate(0.5, 1e-8); at most half of "
-            "what the budget has, so that noise can go on being charged exactly."
+            'The threshold of keys="discover" pays a delta, the probability to show a key of one person '
+            "alone. Give delta=1e-8 beside noise= or within=, or spend=Budget.approximate(0.5, 1e-8); at "
+            "most half of what the budget has, so that noise can go on being charged exactly."
         )
     return units
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,18 +38,25 @@ def noised(true: Sequence[Sequence[int]], noises: Sequence[IntegerNoise]) -> Rel
 
 
 def discovered(
-    held: Iterable[Sequence[tuple[Cell, int]]], noise: IntegerNoise, threshold: Threshold
+    held: Iterable[Sequence[tuple[Any, ...]]],
+    read: Callable[[tuple[Any, ...]], Cell | None],
+    noise: IntegerNoise,
+    threshold: Threshold,
 ) -> Released:
     """Add noise to every cell that rows are in, and let those out that reach the threshold.
 
-    They come in the order of their keys, as any other order could tell something about the rows. If there are
-    more than an answer holds, the largest stay: their noisy counts decide, so that is post-processing.
+    `held` gives rows with the count last, and `read` the cell of one. The cells come out in the order of
+    their keys, as any other order could tell something about the rows. If there are more than an answer
+    holds, the largest stay: their noisy counts decide, so that is post-processing.
     """
     kept: list[tuple[Cell, int]] = []
-    for batch in held:
-        drawn = draws(noise, len(batch))
-        noisy = ((cell, saturated(count + more)) for (cell, count), more in zip(batch, drawn, strict=True))
-        kept += [(cell, count) for cell, count in noisy if count >= threshold.least]
+    for rows in held:
+        drawn = draws(noise, len(rows))
+        for row, more in zip(rows, drawn, strict=True):
+            count = int(row[-1]) + more
+            # Nearly all rare keys end here, before anything is made of them.
+            if count >= threshold.least and (cell := read(row)) is not None:
+                kept.append((cell, saturated(count)))
     kept.sort(key=lambda pair: _order(pair[0]))
     if len(kept) > MOST_CELLS:
         largest = sorted(range(len(kept)), key=lambda place: -kept[place][1])[:MOST_CELLS]

@@ -5,7 +5,7 @@ Only aggregates come back. What comes back is private: nothing here may reach an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -46,23 +46,26 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
     return [(cell[0],) for cell in cells]
 
 
-def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[list[tuple[Cell, int]]]:
-    """Yield, some at a time and in no particular order, the cells that rows are in, with their true counts.
+def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the cells that rows are in, some at a time and in no particular order, as the engine gives them.
 
-    A cell is given by its number on each public axis and its value on each discovered one. A text that
-    no query could name, as it holds NUL, has no cell.
+    The true count stands last; `cell_reader` reads the rest.
     """
+    return engine.batches(_statement(engine, question, secret))
+
+
+def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
+    """Return what reads the cell of a row of `held_cells`, None for a text with NUL, which none can name."""
     takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
 
-    def read(row: tuple[Any, ...]) -> tuple[Cell, int] | None:
+    def read(row: tuple[Any, ...]) -> Cell | None:
         items = iter(row)
         try:
-            return tuple(taker.take(items) for taker in takers), int(next(items))
+            return tuple(taker.take(items) for taker in takers)
         except InvalidQuery:
             return None
 
-    for rows in engine.batches(_statement(engine, question, secret)):
-        yield [cell for cell in map(read, rows) if cell is not None]
+    return read
 
 
 def _statement(engine: Engine, question: Question, secret: bytes) -> Any:

@@ -29,7 +29,7 @@ from .question import Distinct, Persons, Question
 from .released import Released, discovered, noised, read_released, write_released
 from .rest import error_of_rest, with_rest
 from .schema import Table
-from .select import held_cells, true_cells
+from .select import cell_reader, held_cells, true_cells
 from .sensitivity import Neighbours, units
 
 MOST_TOGETHER = 10_000
@@ -152,7 +152,7 @@ class Teller:
                 DISCOVER,
                 f"asked under an (epsilon, delta) budget; that of {self.dataset!r} is {self.account.budget}",
                 "A key that only one person has shows with a small probability, which such a budget cannot "
-                "pay. List the keys, or keep the data under Budget.approximate.",
+                "pay. List the keys, or keep the data under an (epsilon, delta) budget.",
             )
         # A price is shared among all questions of a batch, a delta beside it among those that pay one.
         return delta_units(pay, discovering if pay.spend is None else len(questions))
@@ -214,7 +214,7 @@ class Teller:
         if asked.threshold is None:
             return noised(true_cells(self.engine, asked.question, secret), asked.noises)
         held = held_cells(self.engine, asked.question, secret)
-        return discovered(held, asked.noises[0], asked.threshold)
+        return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)
 
     def _body(self, priced: Priced) -> str:
         """Return the canonical text of what is asked: equal texts are the same question."""

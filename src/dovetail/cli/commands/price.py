@@ -61,6 +61,9 @@ def price(
         typer.echo(plain_json(json.dumps(_figures(quote, payment.level, remaining, affordable))))
         return
     texts = {"cost": _cost(quote), "error": _error(quote, payment.level)}
+    found = [str(each.threshold.least) for each in quote.asked if each.threshold is not None]
+    if found:
+        texts["keys"] = f"those whose noisy count reaches {', '.join(found)} are shown"
     if remaining is not None:
         texts |= {"remains": remaining, "affordable": "yes" if affordable else "no"}
     persons = quote.asked[0].question.persons

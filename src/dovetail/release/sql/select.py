@@ -144,7 +144,7 @@ class _Reader:
             raise self.refuse(
                 node,
                 f"The groups of {name} are not public. Declare its values in the schema, or ask "
-                f"session.histogram({name!r}, keys=[...] or bins=[...]).",
+                f'session.histogram({name!r}, keys=[...] or bins=[...], or keys="discover").',
             )
         return name
 
