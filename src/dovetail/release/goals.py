@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
@@ -12,13 +13,17 @@ from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Budget, privacy_loss
 
 from .answer import component_noises
-from .plan import parts_per_slot
-from .price import charge_of
+from .plan import covering_noises, parts_per_slot
+from .price import charge_of, payable
 from .question import Average, Question
 from .sensitivity import Neighbours, moves, units
 
 _UNIT = 10**9
 _STEPS = 24
+# Of fewer integers that move together, a delta cannot lower the error.
+_FEWEST_SHAPED, _MOST_SHAPED = 3, 10**6
+# A delta is only paid for a gain that shows.
+_GAIN = 0.95
 
 
 def noises_within(
@@ -63,6 +68,36 @@ def noises_at_price(
     return _plain(question, min(zeta, epsilon), neighbours)
 
 
+def noises_composed(
+    questions: Sequence[Question], spend: Budget, neighbours: Neighbours
+) -> list[tuple[IntegerNoise, ...]] | None:
+    """Return the noises with which all questions keep (epsilon, delta) together, None if that gains nothing.
+
+    Noise of one shape, which composes exactly over all the integers that one neighbour moves; none of them
+    costs more than an integer that moves by 1.
+
+    >>> from dovetail.release.question import Rows
+    >>> found = noises_composed([Question(Rows())] * 20, Budget.approximate(1, "1e-6"), "add-remove")
+    >>> found is not None and found[0][0].variance() < 0.5 * Geometric("0.05").variance()
+    True
+    """
+    from dovetail.design import design
+
+    delta, ways = payable(spend.delta_limit), [moves(each, neighbours, grows=True) for each in questions]
+    uses = sum(max(map(len, each)) for each in ways)
+    if not delta or not _FEWEST_SHAPED <= uses <= _MOST_SHAPED:
+        return None
+    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses).noise
+    shaped = [covering_noises(noise, each, way) for each, way in zip(questions, ways, strict=True)]
+    pairs = {
+        pair
+        for each, mine in zip(questions, shaped, strict=True)
+        for pair in zip(mine, noises_at_price(each, spend, neighbours, len(questions)), strict=True)
+    }
+    ratios = [mine.variance() / worst_case.variance() for mine, worst_case in pairs]
+    return shaped if max(ratios) <= 1 and sum(ratios) <= _GAIN * len(ratios) else None
+
+
 @lru_cache(maxsize=64)
 def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> IntegerNoise:
     """Return the noise of least error of which `slots` histograms cost at most the whole budget.
@@ -74,7 +109,7 @@ def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> Integ
 
     cells = (1,) * parts_per_slot(neighbours)
     if budget.zeta_limit is None:
-        delta = budget.delta_limit or None
+        delta = payable(budget.delta_limit) or None
         return design(epsilon=budget.epsilon_limit, delta=delta, queries=slots, sensitivity=cells).noise
     shaped = design(
         zeta=budget.zeta_limit, max_epsilon=budget.epsilon_limit, queries=slots, sensitivity=cells

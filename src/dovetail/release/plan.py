@@ -13,6 +13,7 @@ from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 
 from .answer import stretched
+from .price import cheapest, payable
 from .question import Question
 from .sensitivity import Move, Neighbours, grows_outward, moves, units
 
@@ -86,13 +87,20 @@ class Plan:
 
     def noises_for(self, question: Question) -> tuple[IntegerNoise, ...]:
         """Return the noise of each component, stretched until its loss lies within what a slot has paid."""
-        furthest = [1] * len(units(question))
-        for shift in (shift for move in self._moves(question) for shift in move):
-            furthest[shift.component] = max(furthest[shift.component], shift.by)
-        return tuple(stretched(self.noise, covering_stretch(self.noise, by)) for by in furthest)
+        return covering_noises(self.noise, question, self._moves(question))
 
     def _moves(self, question: Question) -> tuple[Move, ...]:
         return moves(question, self.neighbours, grows_outward(self.noise))
+
+
+def covering_noises(
+    noise: IntegerNoise, question: Question, listed: tuple[Move, ...]
+) -> tuple[IntegerNoise, ...]:
+    """Return the noise of each component, stretched until it costs no more than the noise itself at 1."""
+    furthest = [1] * len(units(question))
+    for shift in (shift for move in listed for shift in move):
+        furthest[shift.component] = max(furthest[shift.component], shift.by)
+    return tuple(stretched(noise, covering_stretch(noise, by)) for by in furthest)
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:
@@ -114,21 +122,14 @@ def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
     """
     ways = [loss.charge()]
     if budget.currency == "approximate":
-        for delta in (budget.delta_limit / 2, budget.delta_limit):
+        for delta in filter(None, (payable(budget.delta_limit / 2), payable(budget.delta_limit))):
             epsilon = loss.epsilon_at(delta)
             # The whole budget, where it fits: its epsilon is a round number and a float is not.
             if loss.delta(budget.epsilon_limit) <= delta:
                 ways.append(Charge.approximate(min(Fraction(epsilon), budget.epsilon_limit), delta))
             elif epsilon < float("inf"):
                 ways.append(Charge.approximate(Fraction(epsilon), delta))
-    best, left = ways[-1], Fraction(-1)
-    for charge in ways:
-        if budget.allows(spent, charge):
-            rest = budget.remaining(spent + charge).epsilon
-            # Delta is scarce too: it is only given for a gain that shows.
-            if rest > left + budget.epsilon_limit / 100 or left < 0:
-                best, left = charge, rest
-    return best
+    return cheapest(ways, budget, spent)
 
 
 def open_plan(

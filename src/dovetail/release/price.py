@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
 
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy.charge import DELTA_UNIT, UNIT
 
 from .question import Question
 from .sensitivity import Neighbours, grows_outward, moves
@@ -37,8 +39,9 @@ def charge_of(
         for question, each in zip(questions, noises, strict=True)
     ]
     if prod(map(len, ways)) <= _MOST_WAYS:
-        return _worst(_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
-    return reduce(Charge.__add__, (_worst(map(_joint, each)) for each in ways))
+        joint = (_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
+        return Charge.largest(*joint)
+    return reduce(Charge.__add__, (Charge.largest(*map(_joint, each)) for each in ways))
 
 
 @lru_cache(maxsize=4096)
@@ -53,18 +56,38 @@ def _joint(losses: tuple[PrivacyLoss, ...]) -> Charge:
     return reduce(PrivacyLoss.then, losses).charge()
 
 
-def _worst(charges: Iterable[Charge]) -> Charge:
-    """Return the entry-wise largest: it bounds whichever move happens."""
-    first, *others = charges
-    for other in others:
-        first = Charge(
-            _larger(first.epsilon, other.epsilon),
-            _larger(first.zeta, other.zeta),
-            tuple(_larger(mine, yours) for mine, yours in zip(first.renyi, other.renyi, strict=True)),
-            max(first.delta, other.delta),
-        )
-    return first
+def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Charge:
+    """Return the charge of answers whose noise keeps the (epsilon, delta) of `spend` all together.
+
+    That point is a valid charge too. The noise's own one is kept where its worst case lies within the price.
+    """
+    if charge.epsilon is not None and charge.epsilon * UNIT <= spend.epsilon_limit:
+        return charge
+    point = Charge.approximate(spend.epsilon_limit, payable(spend.delta_limit))
+    return cheapest([charge, point], budget, spent)
 
 
-def _larger(one: int | None, another: int | None) -> int | None:
-    return None if one is None or another is None else max(one, another)
+def cheapest(ways: Sequence[Charge], budget: Budget, spent: Charge) -> Charge:
+    """Return, of several valid charges for one release, the one that leaves most of the budget.
+
+    Ways come with growing delta, and a later one must leave visibly more. One that takes more than half of
+    delta closes the Rényi way for good, so it is only taken where no other is allowed; where none is, the
+    last one is returned, for the account to refuse.
+    """
+    allowed = [charge for charge in ways if budget.allows(spent, charge)]
+    keeping = [each for each in allowed if (spent + each).delta * DELTA_UNIT * 2 <= budget.delta_limit]
+    best, left = ways[-1], Fraction(-1)
+    for charge in keeping or allowed:
+        rest = budget.remaining(spent + charge).epsilon
+        if rest > left + budget.epsilon_limit / 100 or left < 0:
+            best, left = charge, rest
+    return best
+
+
+def payable(delta: Fraction) -> Fraction:
+    """Return the largest delta up to this one that a charge can count.
+
+    >>> payable(Fraction("1.5e-18")), payable(Fraction("1e-19"))
+    (Fraction(1, 1000000000000000000), Fraction(0, 1))
+    """
+    return delta // DELTA_UNIT * DELTA_UNIT

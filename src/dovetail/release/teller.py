@@ -18,12 +18,12 @@ from .answer import Answer, component_noises, never_negative
 from .axes import DISCOVER
 from .discovery import Threshold, threshold_for
 from .engines import Engine
-from .goals import noises_at_price, noises_within
+from .goals import noises_at_price, noises_composed, noises_within
 from .intervals import half_width
 from .pay import Pay, delta_units
 from .plan import Plan, sketched_plan, stored_plan
 from .ports import Account, Request, Reservation, StoredAnswer
-from .price import charge_of
+from .price import at_price, charge_of
 from .query import Query
 from .question import Distinct, Persons, Question
 from .released import Released, discovered, noised, read_released, write_released
@@ -104,15 +104,13 @@ class Teller:
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
         units = self._delta_units(questions, pay)
-        asked = tuple(self._asked(question, pay, len(questions), units) for question in questions)
-        charge = charge_of(questions, [each.noises for each in asked], self.neighbours)
+        noises = self._noises(questions, pay)
+        asked = tuple(_asked(*pair, units) for pair in zip(questions, noises, strict=True))
+        charge = charge_of(questions, noises, self.neighbours)
+        if pay.spend is not None and pay.spend.delta_limit:
+            charge = at_price(charge, pay.spend, *self.account.position())
         thresholds = [each.threshold.charge() for each in asked if each.threshold is not None]
         return Priced(asked, sum(thresholds, charge))
-
-    def _asked(self, question: Question, pay: Pay, together: int, units: int) -> Asked:
-        noises = self._noises(question, pay, together)
-        threshold = threshold_for(question, noises[0], units) if question.discovers else None
-        return Asked(question, noises, threshold)
 
     def sketched(self, queries: Sequence[Query], noise: IntegerNoise, slots: int) -> Priced:
         """Price a plan that is not open yet, as these queries would use it."""
@@ -157,16 +155,26 @@ class Teller:
         # A price is shared among all questions of a batch, a delta beside it among those that pay one.
         return delta_units(pay, discovering if pay.spend is None else len(questions))
 
-    def _noises(self, question: Question, pay: Pay, together: int) -> tuple[IntegerNoise, ...]:
+    def _noises(self, questions: Sequence[Question], pay: Pay) -> list[tuple[IntegerNoise, ...]]:
+        """Return the noise of each component of each question."""
         if pay.noise is not None:
-            return scaled_noises(question, pay.noise, pay.sensitivity)
+            return [scaled_noises(each, pay.noise, pay.sensitivity) for each in questions]
+        budget = self.account.budget
         if pay.within is not None:
-            budget = self.account.budget
-            return noises_within(question, pay.within, pay.probability, budget, self.neighbours)
+            goal = (pay.within, pay.probability, budget, self.neighbours)
+            return [noises_within(each, *goal) for each in questions]
         assert pay.spend is not None
+        discovering = any(each.discovers for each in questions)
+        if pay.spend.delta_limit and budget.currency == "approximate" and not discovering:
+            composed = noises_composed(questions, pay.spend, self.neighbours)
+            if composed is not None:
+                return composed
         # The delta of a question with keys to be found out goes into its threshold.
-        spend = Budget.pure(pay.spend.epsilon_limit) if question.discovers else pay.spend
-        return noises_at_price(question, spend, self.neighbours, together)
+        worst = Budget.pure(pay.spend.epsilon_limit)
+        return [
+            noises_at_price(each, worst if each.discovers else pay.spend, self.neighbours, len(questions))
+            for each in questions
+        ]
 
     def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
         """Answer queries together, or return what was answered to the very same before."""
@@ -253,6 +261,11 @@ class Teller:
     def _standing(self, plan: Plan) -> Plan:
         """Return the plan with the number of answers that are left now."""
         return next(stored_plan(state) for state in self.account.plans() if state.id == plan.id)
+
+
+def _asked(question: Question, noises: tuple[IntegerNoise, ...], units: int) -> Asked:
+    threshold = threshold_for(question, noises[0], units) if question.discovers else None
+    return Asked(question, noises, threshold)
 
 
 def _by_plan(questions: Sequence[Question], plan: Plan, charge: Charge) -> Priced:
