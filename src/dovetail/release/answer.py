@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
@@ -206,9 +207,9 @@ class Answer:
             mixed = axis.other is not None and axis.field.kind != "text"
             columns[axis.field.name] = [label(item) for item in listed] if mixed else listed
         found = self.bars(level, simultaneous=simultaneous)
-        columns["value"] = [plain_number(value) for value in self.values()]
-        columns["low"] = [plain_number(bar.low) for bar in found]
-        columns["high"] = [plain_number(bar.high) for bar in found]
+        columns["value"] = column_of(self.values())
+        columns["low"] = column_of([bar.low for bar in found])
+        columns["high"] = column_of([bar.high for bar in found])
         return pyarrow.table(columns)
 
     def __str__(self) -> str:
@@ -250,6 +251,17 @@ def never_negative(question: Question) -> bool:
 def plain_number(value: Fraction) -> int | float:
     """Return a whole number as such, any other as a float."""
     return int(value) if value.denominator == 1 else float(value)
+
+
+def column_of(numbers: Sequence[Fraction]) -> list[int] | list[float]:
+    """Return the numbers of a column, which has one type: floats where not all are integers of 64 bits.
+
+    >>> column_of([Fraction(1), Fraction(2)]), column_of([Fraction(1), Fraction(2**63)])
+    ([1, 2], [1.0, 9.223372036854776e+18])
+    """
+    if all(number.denominator == 1 and -(2**63) <= number < 2**63 for number in numbers):
+        return [int(number) for number in numbers]
+    return [float(number) for number in numbers]
 
 
 def exact_number(question: Question, value: Fraction) -> int | float | str:

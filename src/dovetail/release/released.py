@@ -14,7 +14,6 @@ from .discovery import Threshold
 from .field import Constant, written
 from .question import MOST_CELLS, Cell, Discovered, Question
 
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 # Beyond this many cells noise is drawn as one array.
 _FEW = 64
 
@@ -31,7 +30,7 @@ def noised(true: Sequence[Sequence[int]], noises: Sequence[IntegerNoise]) -> Rel
     """Add noise to the components of every public cell."""
     drawn = [draws(noise, len(true)) for noise in noises]
     cells = tuple(
-        tuple(saturated(value + more) for value, more in zip(cell, extra, strict=True))
+        tuple(value + more for value, more in zip(cell, extra, strict=True))
         for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
     )
     return Released(cells)
@@ -56,7 +55,7 @@ def discovered(
             count = int(row[-1]) + more
             # Nearly all rare keys end here, before anything is made of them.
             if count >= threshold.least and (cell := read(row)) is not None:
-                kept.append((cell, saturated(count)))
+                kept.append((cell, count))
     kept.sort(key=lambda pair: _order(pair[0]))
     if len(kept) > MOST_CELLS:
         largest = sorted(range(len(kept)), key=lambda place: -kept[place][1])[:MOST_CELLS]
@@ -105,12 +104,3 @@ def draws(noise: IntegerNoise, count: int) -> list[int]:
     if count <= _FEW:
         return [int(noise.sample()) for _ in range(count)]
     return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]
-
-
-def saturated(value: int) -> int:
-    """Return the sum of answer and noise, held within 64 bits (post-processing).
-
-    >>> saturated(2**70) == 2**63 - 1
-    True
-    """
-    return min(max(value, _SMALLEST), _LARGEST)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.check import Real, probability
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
-from dovetail.release.answer import Answer, exact_number, label, plain_number
+from dovetail.release.answer import Answer, column_of, exact_number, label, plain_number
 from dovetail.release.field import written
 from dovetail.release.intervals import Bar
 from dovetail.release.question import Axis, Keys, Question
@@ -114,7 +114,7 @@ class TableAnswer:
             bars = self.bars(column, level, simultaneous=simultaneous)
             listed = (self.values(column), [bar.low for bar in bars], [bar.high for bar in bars])
             for title, numbers in zip(column.titles(), listed, strict=True):
-                made[title] = [plain_number(number) for number in numbers]
+                made[title] = column_of(numbers)
         return pyarrow.table(made)
 
     def values(self, column: Column) -> list[Fraction]:
