@@ -20,6 +20,7 @@ A message says what was given, what is allowed and what to do next, and never ho
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 _LONGEST_SHOWN = 80
@@ -34,10 +35,16 @@ def shown(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
         return f"an integer of about {value.bit_length() * 30103 // 100000} digits"
     try:
-        text = repr(value)
+        text = _decimal(value) if isinstance(value, Fraction) else repr(value)
     except ValueError:  # Python refuses to write out integers of thousands of digits
         return f"a {type(value).__name__} too long to show"
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _decimal(value: Fraction) -> str:
+    """Return an exact number as a person writes it: a decimal where that is exact."""
+    short = repr(float(value)) if abs(value) < 10**300 else ""
+    return short if short and Fraction(short) == value else str(value)
 
 
 class InvalidParameter(DovetailError, ValueError):

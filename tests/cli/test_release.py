@@ -371,3 +371,44 @@ def test_unknown_keys_are_refused_without_a_delta_in_the_budget(run) -> None:
     asked = ("release", "adult", "--by", "education", "--discover", "education", "--within", "5")
     refused = run(*asked, "--delta", "1e-8", "--budget", "epsilon=1", code=2).stderr
     assert "asked under an (epsilon, delta) budget" in " ".join(refused.split())
+
+
+DISCOVER = ("--by", "native_country", "--discover", "native_country", "--delta", "1e-8")
+APPROXIMATE = ("--budget", "epsilon=3,delta=1e-6")
+
+
+def test_where_no_key_reaches_the_threshold_the_answer_is_empty_and_stands(run, people: Path) -> None:
+    asked = (
+        "people.csv",
+        "--by",
+        "age",
+        "--discover",
+        "age",
+        "--noise",
+        "geometric:0.01",
+        "--delta",
+        "1e-12",
+    )
+    shown = run("release", *asked, *APPROXIMATE).stdout
+    assert "(no cell)" in shown
+    assert json.loads(run("release", *asked, "--json").stdout)["rows"] == []
+    assert run("release", *asked, "--csv").stdout == "age,value,low,high\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*DISCOVER[:4], "--within", "20", *APPROXIMATE), "--discover pays a delta"),
+        ((*DISCOVER, "--within", "20", "--budget", "epsilon=3"), "asked under an (epsilon, delta) budget"),
+        ((*DISCOVER, "--within", "20", "--queries", "3", *APPROXIMATE), "left out with --queries"),
+        (("--by", "sex", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "delta=1e-08 must be left out"),
+        (("--discover", "sex", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "Add --by"),
+        (("--by", "sex", "--discover", "age", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "age"),
+    ],
+)
+def test_what_cannot_be_found_out_is_a_usage_error_in_the_words_of_the_command_line(
+    run, words: tuple[str, ...], said: str
+) -> None:
+    refused = run("release", "adult", *words, code=2).stderr
+    assert said in refused
+    assert "keys=" not in refused.replace("keys=['age']", "")

@@ -35,6 +35,9 @@ def draw(screen: Console, lines: list[Line]) -> None:
     """
     from rich.text import Text
 
+    if not lines:
+        screen.print("(no cell)")
+        return
     shown = lines[:MOST_ROWS] if screen.is_terminal else lines
     labels = [_cut(printable(line.label)) for line in shown]
     amounts = [amount(line) for line in shown]

@@ -23,7 +23,8 @@ _SPOKEN = tuple(
             r"session\.(sum|mean)\(('[^']*'), low=\.\.\., high=\.\.\., step=\.\.\.\)",
             r"dovetail release with --\1, --low, --high and --step",
         ),
-        (r"\bkeys=['\"]discover['\"]", "--discover"),
+        (r"\b[Kk]eys=['\"]discover['\"]", "--discover"),
+        (r"keep the data under Budget\.approximate", "give --budget epsilon=E,delta=D"),
         (r"\bkeys=\[\.\.\.\]", "--keys"),
         (
             r"delta=1e-8 beside noise= or within=, or spend=Budget\.approximate\(0\.5, 1e-8\)",

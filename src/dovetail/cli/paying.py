@@ -60,6 +60,12 @@ class Paying:
             raise InvalidQuery(
                 f"{' and '.join(listed)} each say how to pay. Keep one and leave out the others."
             )
+        if threshold and (slots is not None or not given):
+            raise InvalidParameter(
+                "delta",
+                self.delta,
+                "given beside --epsilon, --within or --noise, and left out with --queries",
+            )
         if self.within is not None:
             goal = {"within": self.within, "probability": self.probability or "0.95"}
             return Payment(goal | threshold, slots)
@@ -67,11 +73,7 @@ class Paying:
             raise InvalidParameter("probability", self.probability, "given together with --within")
         if spend is not None:
             return Payment({"spend": spend})
-        if self.noise is not None:
-            return Payment({"noise": read_noise(self.noise)} | threshold, slots)
-        if threshold:
-            raise InvalidParameter("delta", self.delta, "given beside --epsilon, --within or --noise")
-        return Payment({}, slots)
+        return Payment({} if self.noise is None else {"noise": read_noise(self.noise)} | threshold, slots)
 
 
 @dataclass(frozen=True, slots=True)
