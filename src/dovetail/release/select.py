@@ -114,7 +114,7 @@ def statement(engine: Engine, question: Question) -> Any:
         if axis.other is None:
             late = isinstance(axis, Keys) and axis.declared
             (kept if late else filters).append(in_some_cell(engine, axis))
-    select = exp.select(*columns, *_aggregates(engine, question))
+    select = exp.select(*columns, *_aggregates(engine, question), copy=False)
     for condition in filters:
         select = select.where(condition, copy=False)
     if columns:

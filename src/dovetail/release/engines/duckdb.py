@@ -198,7 +198,7 @@ class DuckDB:
             self._connection.close()
 
     def _spelled(self, statement: exp.Select) -> str:
-        return str(placed(statement, self.relation).sql("duckdb"))
+        return str(placed(statement, self.relation).sql("duckdb", copy=False))
 
 
 def _table_of(source: Source) -> exp.Expression:

@@ -121,7 +121,7 @@ class Postgres:
         return _templates.filled("CAST(CAST('x' || LEFT(MD5(x), 8) AS BIT(32)) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        text = placed(statement, self.relation).sql("postgres")
+        text = placed(statement, self.relation).sql("postgres", copy=False)
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql(_SETTINGS)
@@ -131,7 +131,7 @@ class Postgres:
             raise unreadable(self._name, error) from None
 
     def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
-        text = placed(statement, self.relation).sql("postgres")
+        text = placed(statement, self.relation).sql("postgres", copy=False)
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql(_SETTINGS)

@@ -89,14 +89,14 @@ class Spark:
         return _templates.filled("CAST(CONV(LEFT(MD5(x), 8), 16, 10) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        text = placed(statement, self.relation).sql("spark")
+        text = placed(statement, self.relation).sql("spark", copy=False)
         try:
             return [tuple(row) for row in self._session.sql(text).collect()]
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
     def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
-        text = placed(statement, self.relation).sql("spark")
+        text = placed(statement, self.relation).sql("spark", copy=False)
         try:
             rows = map(tuple, self._session.sql(text).toLocalIterator())
             while batch := list(islice(rows, BATCH)):

@@ -27,7 +27,7 @@ def scaled(engine: Engine, number: Any, step: Fraction) -> Any:
 
 
 def placed(statement: Any, relation: Any) -> Any:
-    """Return a statement with its FROM, the whole relation where it has none yet."""
+    """Return a statement with its FROM, the whole relation where it has none yet; it is used up by this."""
     return statement if statement.args.get("from_") else statement.from_(relation, copy=False)
 
 
