@@ -27,7 +27,7 @@ NOISE = dv.Geometric("0.1")
 # The same choice as ours, by hand.
 PLAIN = """
 SELECT key, count(*) FROM (
-    SELECT key, person, row_number() OVER (PARTITION BY person ORDER BY key) AS place,
+    SELECT key, person, row_number() OVER (PARTITION BY person ORDER BY {ordered}) AS place,
            count(*) OVER (PARTITION BY person) AS places
     FROM {table} WHERE person IS NOT NULL AND key IN ({keys})) AS placed
 WHERE (place * {most} + (person * 48271 + 11) % 2147483647) % places < {most} GROUP BY key
@@ -39,7 +39,7 @@ def measured(path: Path, engine: str, count: int, rounds: int, opendp: bool) -> 
     """Give one line per rival."""
     with ENGINES[engine](path) as place:
         keys = ", ".join(f"'{key}'" for key in KEYS)
-        plain = PLAIN.format(table=place.name, keys=keys, most=MAX_ROWS)
+        plain = PLAIN.format(table=place.name, ordered=place.ordered, keys=keys, most=MAX_ROWS)
         rivals: dict[str, Callable[[], object]] = {"plain SQL": lambda: place.run(plain)}
         if opendp:
             rivals["OpenDP"] = lambda: through_opendp(path, count)
