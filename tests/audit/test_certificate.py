@@ -24,9 +24,8 @@ from dovetail.noise import (
 )
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.build import build
-from dovetail.sampling.digits import Group, digits_of
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.steps import Steps
+from dovetail.sampling.place import checks_of
 
 NARROW = Geometric("1/3")
 WIDE = GeometricMixture("1e-5", "5e-5", 100_003)
@@ -53,7 +52,7 @@ SHIPPED = [
 def test_every_shipped_sampler_is_certified(noise):
     found = audit.sampler(noise)
     assert found.holds, found.findings
-    assert found.thresholds >= 2 * sampler_for(noise).depth
+    assert found.thresholds >= found.blocks
     assert found.table_bytes <= 2 * 1024**2
     assert "holds" in str(found)
 
@@ -82,7 +81,7 @@ def _moved(steps, index, by):
     low, high = steps.low.copy(), steps.high.copy()
     low[index] = int(low[index]) + by
     high[index] = int(high[index]) + by
-    return Steps(low, high)
+    return replace(steps, low=low, high=high)
 
 
 def _cells(tables, change):
@@ -108,11 +107,36 @@ def test_tables_of_finite_support_fail():
     assert "draws beyond the tables ask another law" in found.findings
 
 
-@pytest.mark.parametrize("index", [0, 1, 100, 131, 132, 133, 263])
-def test_one_threshold_off_by_one_unit_in_2_to_64_fails(index):
+@pytest.mark.parametrize("noise", [NARROW, WIDE], ids=repr)
+@pytest.mark.parametrize("part", [1, 2, 30, 64, 65, 66, 128])
+def test_one_threshold_off_by_one_unit_in_2_to_64_fails(noise, part):
+    """Those of blocks and those where checks begin, on both sides."""
+    tables = sampler_for(noise)
+    steps = _moved(tables.steps, part * (tables.steps.low.size - 1) // 129, 1)
+    assert "1 thresholds are wrong" in certify(noise, replace(tables, steps=steps)).findings
+
+
+def test_thresholds_of_which_one_is_missing_fail():
     tables = sampler_for(NARROW)
-    steps = _moved(tables.steps, index, -1 if index == 263 else 1)
-    assert "1 thresholds are wrong" in certify(NARROW, replace(tables, steps=steps)).findings
+    steps = replace(tables.steps, low=tables.steps.low[1:], high=tables.steps.high[1:])
+    assert "thresholds for" in str(certify(NARROW, replace(tables, steps=steps)))
+
+
+@pytest.mark.parametrize(("name", "index"), [("low", 0), ("high", -1)])
+def test_extreme_words_that_are_decided_by_the_tables_fail(name, index):
+    """Beyond the last threshold only rigorous arithmetic knows the value."""
+    tables = sampler_for(NARROW)
+    column = getattr(tables.steps, name).copy()
+    column[index] = tables.steps.high[0] if index == 0 else tables.steps.low[-1]
+    wrong = replace(tables, steps=replace(tables.steps, **{name: column}))
+    assert "the extreme words do not lead to the exact tails" in certify(NARROW, wrong).findings
+
+
+def test_a_search_that_begins_too_late_fails():
+    tables = sampler_for(WIDE)
+    first = tables.steps.first.copy()
+    first[40_000] += 1
+    assert "begins too late" in str(certify(WIDE, replace(tables, steps=replace(tables.steps, first=first))))
 
 
 @pytest.mark.parametrize("noise", [NARROW, WIDE], ids=repr)
@@ -147,48 +171,80 @@ def test_a_cut_cell_that_is_left_open_is_no_error():
     assert certify(NARROW, _cells(tables, forget)).holds
 
 
-def _with_offsets(**change):
+def test_a_cell_that_answers_though_a_check_is_due_fails():
+    """Places without any check would be uniform in their block, and large noise too frequent."""
     tables = sampler_for(WIDE)
-    return replace(tables, offsets=replace(tables.offsets, **change))
+    steps = tables.steps.cells()
+    checked = (steps >= 0) & (tables.spans.rows[steps] > 0)
+    assert checked.sum() > 500
+
+    def answer(cells):
+        cells[checked] = tables.spans.lowest[steps[checked]]
+
+    assert "a check is due" in str(certify(WIDE, _cells(tables, answer)))
 
 
-def test_digits_of_another_rate_fail():
-    digits = sampler_for(WIDE).offsets.digits
-    groups = tuple(Group(group.rate * Fraction(21, 20), group.width) for group in digits.groups)
-    assert not certify(WIDE, _with_offsets(digits=digits_of(groups, 16))).holds
+def test_masks_of_another_block_fail():
+    tables = sampler_for(WIDE)
+    masks = tables.cell_masks.copy()
+    masks[np.flatnonzero(tables.cells != tables.unset)[77]] >>= 1
+    assert "cells lead elsewhere" in str(certify(WIDE, replace(tables, cell_masks=masks)))
+    single = sampler_for(Geometric("1e-6"))
+    assert not certify(Geometric("1e-6"), replace(single, mask=single.mask >> 1)).holds
 
 
-def test_digit_tables_off_by_one_fail():
-    digits = sampler_for(WIDE).offsets.digits
-    table = digits.table.copy()
-    table[0, np.flatnonzero(table[0] == 5)[3]] = 6
-    assert "cells of digits" in str(certify(WIDE, _with_offsets(digits=replace(digits, table=table))))
-    steps = (_moved(digits.steps[0], 9, 1), *digits.steps[1:])
-    assert "thresholds of digits" in str(certify(WIDE, _with_offsets(digits=replace(digits, steps=steps))))
+def _with_checks(**change):
+    tables = sampler_for(WIDE)
+    return replace(tables, checks=replace(tables.checks, **change))
 
 
-@pytest.mark.parametrize("name", ["sure", "least", "most"])
-def test_rejections_decided_too_early_fail(name):
-    ground = sampler_for(WIDE).offsets.ground
-    value = getattr(ground, name)
-    wrong = {"sure": value + 120, "least": value + value // 500, "most": value - 1}[name]
-    changed = replace(ground, **{name: wrong if name == "sure" else wrong.astype(np.uint64)})
-    assert "decided too early" in str(certify(WIDE, _with_offsets(ground=changed)))
+def test_checks_of_another_rate_fail():
+    rows = tuple((rate * Fraction(21, 20), bits) for rate, bits in sampler_for(WIDE).checks.rows[1:])
+    found = certify(WIDE, replace(sampler_for(WIDE), checks=checks_of(rows)))
+    assert "not parts of one run" in str(found)
+    # The right rates are claimed, and the numbers are those of others.
+    wrong = replace(checks_of(rows), rows=sampler_for(WIDE).checks.rows)
+    assert not certify(WIDE, replace(sampler_for(WIDE), checks=wrong)).holds
 
 
-def test_ground_without_rejection_fails():
-    ground = replace(sampler_for(WIDE).offsets.ground, sure=1 << 16)
-    assert not certify(WIDE, _with_offsets(ground=ground)).holds
+@pytest.mark.parametrize(
+    ("name", "factor", "finding"),
+    [
+        ("shares", Fraction(97, 100), "checked too rarely"),
+        ("shares", Fraction(101, 100), "decided too early"),
+        ("over", Fraction(97, 100), "decided too early"),
+        ("shifts", Fraction(1, 2), "another unit"),
+    ],
+)
+def test_checks_with_wrong_numbers_fail(name, factor, finding):
+    column = getattr(sampler_for(WIDE).checks, name)
+    wrong = np.array([int(number * factor) for number in column.tolist()], np.uint64)
+    assert finding in str(certify(WIDE, _with_checks(**{name: wrong})))
+
+
+@pytest.mark.parametrize("name", ["lowest", "masks", "rows"])
+def test_spans_of_other_blocks_fail(name):
+    tables = sampler_for(WIDE)
+    column = getattr(tables.spans, name).copy()
+    column[tables.spans.rows.size // 2 + 5] ^= 1
+    found = certify(WIDE, replace(tables, spans=replace(tables.spans, **{name: column})))
+    assert "the spans are not those of the blocks" in found.findings
+    assert "the spans left and right of 0 differ" in found.findings
 
 
 def test_blocks_that_overlap_or_mix_runs_fail():
     tables = sampler_for(WIDE)
-    masks = tables.masks.copy()
-    masks[tables.depth + 5] = 2 * masks[tables.depth + 5] + 1
-    assert "leave a gap or overlap" in str(certify(WIDE, replace(tables, masks=masks)))
-    rows = tables.rows.copy()
-    rows[tables.depth + 5] = 1 - rows[tables.depth + 5]
-    assert "not a part of one run" in str(certify(WIDE, replace(tables, rows=rows)))
+    first, second, *others = tables.blocks.segments
+    moved = (first, replace(second, start=second.start + 1), *others)
+    wrong = replace(tables, blocks=replace(tables.blocks, segments=moved))
+    assert "do not meet" in str(certify(WIDE, wrong))
+    # One segment for all integers: its blocks go across the joint of the runs.
+    wrong = replace(tables, blocks=replace(tables.blocks, segments=(first,)))
+    assert "not parts of one run" in str(certify(WIDE, wrong))
+    wrong = replace(tables, row_of_run=tables.row_of_run[::-1])
+    assert "not parts of one run" in str(certify(WIDE, wrong))
+    wrong = replace(tables, place_kind=np.dtype(np.uint8))
+    assert "not parts of one run" in str(certify(WIDE, wrong))
 
 
 def test_a_charge_below_the_true_loss_fails(monkeypatch):

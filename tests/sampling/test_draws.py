@@ -120,7 +120,9 @@ def test_tables_stay_below_2_mib(law):
 
 def test_tables_cannot_be_changed():
     tables = sampler_for(Geometric("1e-6"))
-    for array in (tables.cells, tables.begins, tables.masks, tables.steps.low, tables.offsets.digits.table):
+    steps, spans = tables.steps, tables.spans
+    columns = (spans.lowest, spans.masks, spans.rows, tables.checks.shares, tables.checks.over)
+    for array in (tables.cells, steps.low, steps.high, steps.first, *columns):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 

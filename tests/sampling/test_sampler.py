@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
-from dovetail.exact.balls import precision
+from dovetail.exact.balls import ball, precision
 from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, PiecewiseGeometric
 from dovetail.sampling import replay, sample
+from dovetail.sampling.bits import Recording
 from dovetail.sampling.build import build
-from dovetail.sampling.digits import Group
 from dovetail.sampling.draws import sampler_for
+from dovetail.sampling.settle import exactly, settled_one
 from dovetail.sampling.steps import UNSETTLED
 
 NARROW = [
@@ -85,7 +86,7 @@ def test_a_cut_cell_is_decided_by_its_own_16_bits_and_48_more(law):
     thresholds = tables.steps.low.tolist()
     for floor in thresholds[:: max(len(thresholds) // 40, 1)]:
         for word in (floor - 1, floor + 1):
-            if not 0 < word < 2**64 - 1 or word in thresholds:
+            if not tables.steps.high[0] < word < tables.steps.low[-1] or word in thresholds:
                 continue
             expected = inverse(law, (word << 32) + 12345, 96)
             assert replay(law, None, recorded(word)) == expected
@@ -132,102 +133,113 @@ def test_one_draw_and_an_array_of_one_agree(law, bits):
 @pytest.mark.parametrize("law", WIDE, ids=repr)
 def test_the_blocks_of_a_wide_law_tile_the_integers_and_have_its_probabilities(law):
     tables = sampler_for(law)
-    ends = tables.begins.astype(object)
-    masks = tables.masks.astype(object)
-    middle = tables.depth
-    assert ends[middle] == 0
-    assert masks[middle] == 0
-    for step in range(middle + 1, 2 * tables.depth):
-        assert ends[step] + masks[step] + 1 == ends[step + 1]
-        assert ends[2 * middle - step] == -ends[step]
+    spans, steps = tables.spans, tables.steps
+    middle = spans.rows.size // 2
+    assert (spans.lowest[middle], spans.masks[middle]) == (0, 0)
+    after = 1
+    for step in range(middle + 1, 2 * middle):
+        if spans.rows[step] == 0:
+            assert spans.lowest[step] == after
+            after += int(spans.masks[step]) + 1
+        assert spans.lowest[2 * middle - step] == 1 - after
     with precision(256):
-        for block in range(1, tables.depth + 1, 97):
-            exact = law.tail_ball(int(ends[middle + block]), 200) * (1 << 64)
-            assert int(tables.steps.low[middle + block - 1]) == 2**64 - 1 - int(exact.floor().unique_fmpz())
+        for step in range(middle, 2 * middle - 1, 97):
+            if spans.rows[step + 1]:
+                continue
+            exact = law.tail_ball(int(spans.lowest[step + 1]), 200) * (1 << 64)
+            assert int(steps.low[step]) == 2**64 - 1 - int(exact.floor().unique_fmpz())
 
 
 @pytest.mark.parametrize("law", WIDE, ids=repr)
-def test_block_and_offset_multiply_to_the_probability_of_the_value(law):
-    """P(block)·P(digits), from the very tables' definitions, encloses the law's own probability."""
+def test_block_and_place_multiply_to_the_probability_of_the_value(law):
+    """P(block)·P(place), from the very tables' definitions, encloses the law's own probability."""
     tables = sampler_for(law)
     rng = np.random.default_rng(5)
     with precision(200):
         for block in rng.integers(1, tables.depth, 40).tolist():
             segment = tables.blocks.segment(block)
             size = 1 << segment.bits
-            offset = int(rng.integers(0, size))
-            value = segment.begin(block) + offset
+            place = int(rng.integers(0, size))
+            value = segment.begin(block) + place
             mass = tables.blocks.tail_ball(block, 160) - tables.blocks.tail_ball(block + 1, 160)
-            row = tables.row_of_run[segment.run]
-            group = tables.offsets.digits.groups[row]
-            unit = int(tables.offsets.units[row])
-            mass *= _masked(group, offset // unit, segment.bits - (unit.bit_length() - 1))
-            if unit > 1:
-                rate = tables.offsets.ground.rates[row]
-                size = min(size, unit)
-                mass *= _mass(Group(rate, size.bit_length() - 1), offset % size)
+            if size > 1:
+                row = tables.row_of_run[segment.run]
+                share = arb(int(tables.checks.shares[row])) / (1 << 32)
+                stays = 1 - share * tables.checks.refusal(place, row)(160)
+                rate = ball(tables.checks.rows[row][0])
+                mass *= stays * (-rate).expm1() / (-rate * size).expm1()
             exact = law.tail_ball(value, 160) - law.tail_ball(value + 1, 160)
             ratio = mass / exact
             assert ratio.overlaps(arb(1))
             assert ratio.rad() < 1e-20
 
 
-def _masked(group, value, bits):
-    """Return the probability that the lowest `bits` binary digits of a group are those of `value`."""
-    width = max(min(bits, group.width), 0)
-    value %= 1 << width
-    return sum(
-        (_mass(group, (upper << width) | value) for upper in range(1 << (group.width - width))), arb(0)
-    )
-
-
-def _mass(group, j):
-    return group.below(j)(300) - (group.below(j - 1)(300) if j else 0)
-
-
-@pytest.mark.parametrize("law", WIDE, ids=repr)
-def test_digits_are_decided_like_the_definition_at_their_thresholds(law):
+@pytest.mark.parametrize("law", NARROW + WIDE, ids=repr)
+def test_a_cell_that_answers_is_right_for_its_first_and_its_last_word(law):
+    """Rigorous arithmetic finds the same value for both, and asks for no more bits: no check is due."""
     tables = sampler_for(law)
-    digits = tables.offsets.digits
-    for group, steps in zip(digits.groups, digits.steps, strict=True):
-        floors = steps.high.tolist()
-        for j in range(0, len(floors), max(len(floors) // 8, 1)):
-            decided = steps.settle(np.array([floors[j] - 1, floors[j] + 1], np.uint64), _never)
-            assert decided.tolist() == [j, j + 1]
-            outcomes = {group.resolve(_Fixed(byte), floors[j], j) for byte in (b"\x00", b"\xff")}
-            assert outcomes == {j, j + 1}
+    answering = np.flatnonzero(tables.cells != tables.unset)
+    rng = np.random.default_rng(11)
+    for head in rng.choice(answering, 100).tolist():
+        tail = int(rng.integers(0, 2**62))
+        mask = tables.mask if tables.cell_masks is None else int(tables.cell_masks[head])
+        expected = int(tables.cells[head]) + (tail & mask)
+        for word in (head << 48, (head + 1 << 48) - 1):
+            assert exactly(tables, word, tail, Recording(b"")) == expected
+        bits = (head.to_bytes(2, "little") + tail.to_bytes(8, "little"))[: tables.draw_bytes]
+        assert replay(law, None, bits) == replay(law, 1, bits)[0] == expected
 
 
-class _Fixed:
-    def __init__(self, byte):
-        self._byte = byte
+@pytest.mark.parametrize("law", NARROW + WIDE, ids=repr)
+def test_thresholds_and_rigorous_arithmetic_agree_next_to_every_kind_of_threshold(law):
+    """The words next to a threshold lie in spans with and without a check, of blocks and of their parts."""
+    tables = sampler_for(law)
+    rng = np.random.default_rng(12)
+    more = rng.bytes(200)
+    for index in rng.choice(tables.steps.low.size, min(tables.steps.low.size, 40), replace=False).tolist():
+        for word in (int(tables.steps.low[index]) - 1, int(tables.steps.high[index]) + 1):
+            if not 0 <= word < 2**64:
+                continue
+            tail = int(rng.integers(0, 2**62)) % (1 << 8 * max(tables.draw_bytes - 2, 1))
+            expected = exactly(tables, word, tail, Recording(more))
+            appended = Recording(((word & (1 << 48) - 1) << 16).to_bytes(8, "little") + more)
+            assert settled_one(tables, word >> 48, tail, appended) == expected
+            words = np.array([word], np.uint64)
+            steps, undecided = tables.steps.locate(words)
+            if not undecided.size:
+                assert steps[0] == tables.steps.locate_one(word)
 
-    def read(self, count):
-        return self._byte * count
+
+@pytest.mark.parametrize("law", [Geometric("1/3"), *WIDE], ids=repr)
+def test_every_64_bit_word_is_located_like_by_a_search(law):
+    steps = sampler_for(law).steps
+    rng = np.random.default_rng(13)
+    words = rng.integers(0, 2**64, 20_000, dtype=np.uint64)
+    # Many more in the cells of the tails, which are cut by many thresholds.
+    words = np.concatenate((words, words >> np.uint64(14), ~(words >> np.uint64(14)), steps.low, steps.high))
+    found, undecided = steps.locate(words)
+    assert (found == steps.high.searchsorted(words)).all()
+    assert set(undecided.tolist()) == set(np.flatnonzero(steps.low[found] <= words).tolist())
 
 
-def _never(word, fewest):
-    raise AssertionError("decided words must not be resolved")
-
-
-def test_values_beyond_the_tables_keep_block_offset_and_sign():
+def test_values_beyond_the_tables_keep_block_place_and_sign():
     law = GeometricMixture("1e-4", "1e-3", 10**6)
     tables = build(law)
     assert tables.blocks.begin(tables.depth) < 10**6, "the last piece must lie beyond the tables"
-    words = 2 * tables.planes
+    words = tables.draw_bytes
     deep = bytes(words) + bytes(8) + bytes(8 * 25) + b"\x01" * 8 * 100
     value = replay(law, None, deep)
     assert value == replay(law, 1, deep)[0]
     assert value < -(10**6)
-    mirrored = b"\xff\xff" + bytes(words - 2) + b"\xff" * 8 + b"\xff" * 8 * 25 + b"\xfe" * 8 * 100
+    mirrored = b"\xff" * words + b"\xff" * 8 + b"\xff" * 8 * 25 + b"\xfe" * 8 * 100
     assert replay(law, None, mirrored) == -value
 
 
 def test_a_draw_beyond_int64_is_an_int_or_an_error_but_never_wraps():
     law = GeometricMixture("2e-16", "1e-18", 4 * 10**17)
     tables = sampler_for(law)
-    assert tables.begins.dtype == np.int64
-    words = 2 * tables.planes
+    assert tables.cells.dtype == np.int64
+    words = tables.draw_bytes
     deep = bytes(words) + bytes(8) + bytes(8 * 6) + b"\x01" * 8 * 60
     assert replay(law, None, deep) < -(2**63)
     with pytest.raises(InvalidParameter, match="wide enough"):
@@ -251,10 +263,14 @@ def test_any_piecewise_law_draws_the_block_of_the_definition(rates, gaps, word):
     tables = build(law)
     expected = inverse(law, (word << 64) + 99991, 128)
     bits = recorded(word)
-    drawn = replay(law, None, bits[:2] + bytes(2 * tables.planes - 2) + bits[2:] + b"\x00" * 64)
-    if abs(expected) <= abs(int(tables.begins[0])):
-        nearest = np.abs(tables.begins[tables.depth :])
-        step = tables.depth + int(nearest.searchsorted(abs(expected), side="right")) - 1
-        begin, mask = int(tables.begins[step]), int(tables.masks[step])
-        assert begin <= abs(drawn) <= begin + mask
+    drawn = replay(
+        law,
+        None,
+        bits[:2] + bytes(tables.draw_bytes - 2) + bits[2:] + (99991).to_bytes(8, "little") + b"\xff" * 64,
+    )
+    block = 1
+    while tables.blocks.begin(block) <= abs(expected):
+        block += 1
+    if block > 1:
+        assert tables.blocks.begin(block - 1) <= abs(drawn) < tables.blocks.begin(block)
     assert drawn * expected >= 0

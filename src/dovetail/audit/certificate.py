@@ -77,7 +77,7 @@ def certify(noise: IntegerNoise, tables: Sampler | Refusing) -> Certificate:
         inner = tables
     count = check_tables(law, inner, findings)
     loss = privacy_loss(noise)
-    found = ratios(noise, inner.depth)
+    found = ratios(noise, inner.blocks.begin(inner.depth))
     findings += _overdrawn(found, loss.epsilon, loss.zeta)
     return Certificate(
         noise=noise,

@@ -1,8 +1,8 @@
 """The probabilities of neighbouring values: their largest ratio and zeta, enclosed by balls.
 
 Inside a run the ratio is exp(rate) everywhere, also in the endless tail, so only the joints between runs need
-numbers. That a run is one is checked at its ends and at points between. A law without runs is looked at value
-by value as far as its table reaches, and nothing is claimed beyond.
+numbers. That a run is one is checked at its ends and at points between. A law without runs is looked at from
+value to value as far as its tables reach, and nothing is claimed beyond.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dovetail.sampling.law import Law, Run
 _BITS = 512
 _CLOSE = Fraction(1, 1 << 128)
 _POINTS = 24
+_MOST_SCANNED = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,11 @@ class Ratios:
     findings: tuple[str, ...]
 
 
-def ratios(law: Law, depth: int) -> Ratios:
-    """Return bounds for a law; `depth` says how far to look where it has no runs."""
+def ratios(law: Law, reach: int) -> Ratios:
+    """Return bounds for a law; `reach` says how far to look where it has no runs."""
     with precision(_BITS + 64):
         if law.runs is None:
-            return _scanned(law, depth)
+            return _scanned(law, reach)
         if law.runs[-1].count is not None:
             # A value that can occur next to one that cannot.
             return Ratios(inf, inf, inf, inf, ())
@@ -105,6 +106,7 @@ def _near(value: Any, rate: Fraction) -> bool:
     return bool(difference.contains(0)) and bool(abs(difference) <= ball(rate * _CLOSE))
 
 
-def _scanned(law: Law, depth: int) -> Ratios:
-    least = max(-above(-abs(_log_ratio(law, k))) for k in range(min(depth, 2000)))
+def _scanned(law: Law, reach: int) -> Ratios:
+    points = range(0, reach, max(reach // _MOST_SCANNED, 1))
+    least = max(-above(-abs(_log_ratio(law, k))) for k in points)
     return Ratios(inf, least, None, None, ())

@@ -21,7 +21,7 @@ def wrong_refusals(law: Law, tables: Refusing) -> list[str]:
     target: object = tables.law
     if target != law or tables.law.proposal != proposal:
         findings.append("draws are refused for another law")
-    reach = int(tables.inner.begins[-1])
+    reach = tables.inner.blocks.begin(tables.inner.depth)
     points = sorted({reach * number**2 // (2 * _POINTS) ** 2 for number in range(_POINTS)})
     with precision(_BITS):
         unit = _quotient(law, tables, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -32,9 +33,10 @@ class Source(ABC):
     def read(self, count: int) -> bytes:
         """Return the next `count` bytes."""
 
-    def fill(self, target: NDArray[np.uint16]) -> None:
+    def fill(self, target: NDArray[Any]) -> None:
         """Fill an array with the next words; low bytes first, so that a recording reads the same anywhere."""
-        target[...] = np.frombuffer(self.read(2 * target.size), dtype="<u2").reshape(target.shape)
+        words = np.frombuffer(self.read(target.nbytes), dtype=target.dtype.newbyteorder("<"))
+        target[...] = words.reshape(target.shape)
 
 
 class System(Source):
@@ -57,7 +59,7 @@ class Stream(Source):
         """Return the next bytes of the stream."""
         return self._context.update(bytes(count))
 
-    def fill(self, target: NDArray[np.uint16]) -> None:
+    def fill(self, target: NDArray[Any]) -> None:
         """Fill an array with the next words of the stream, without a copy of it."""
         if not target.size:
             return

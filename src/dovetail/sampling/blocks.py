@@ -1,9 +1,8 @@
-"""Cut the integers into blocks of 2^m values, so that wide noise is a narrow law of blocks and an offset.
+"""Cut the integers into blocks of 2^m values, so that wide noise is a narrow law of blocks and a place.
 
-Inside a run the weights fall by a constant factor, so within a block of 2^m values the offset has one law,
-whichever block it is, and is independent of the block. A run whose length is no multiple of 2^m ends in
-smaller blocks, one for each binary digit of what is left. Their offset is the same one with its upper digits
-masked, because the binary digits of a truncated geometric variable are independent.
+Inside a run the weights fall by a constant factor. A block lies in one run and is so short that they hardly
+fall from its first value to its last: the place of a draw in its block is all but uniform. A run whose length
+is no multiple of 2^m ends in smaller blocks, one for each binary digit of what is left.
 
 Blocks are numbered like noise: 0 is {0}, block j > 0 lies right of it, block -j is its mirror image. So the
 blocks of a law are themselves a symmetric law on the integers, and narrow noise is the case of blocks of one.
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -21,31 +19,27 @@ from dovetail.errors import InvalidParameter
 
 from .law import Law, Run
 
-# Blocks per unit of a run's scale are at least this many and less than twice as many: enough that the
-# smaller blocks at the end of a run are rare, few enough that 16 bits decide 199 of 200 blocks.
-_GRAIN = 8
-# Blocks of fewer values than this are not worth their offsets.
-_LEAST_BITS = 2
-# Without runs there is no offset to split off; a table of more values than this would be slow and large.
+DEPTH = 32
+"""Tables end where what lies beyond has a probability below 2^-32; such draws take the slowest way."""
+
+# Blocks per unit of a run's scale are at least this many and less than twice as many. With fewer, more places
+# are checked; with more, more words have a cell that is cut. Either way it is 3 % of all.
+_GRAIN = 45
+# Without runs there are no blocks; a table of more values than this would be slow and large.
 _MOST_VALUES = 6000
-_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Equal blocks in a row: number `first` begins at `start`, each holds 2^bits values of run `run`.
-
-    `whole` says that these are the run's regular blocks, not the smaller ones at its end.
-    """
+    """Equal blocks in a row: number `first` begins at `start`, each holds 2^bits values of run `run`."""
 
     first: int
     start: int
     bits: int
     run: int
-    whole: bool = True
 
     def begin(self, block: int) -> int:
-        """Return the first value of a block of this segment."""
+        """Return the value of a block >= 1 of this segment that is nearest to 0."""
         return self.start + ((block - self.first) << self.bits)
 
 
@@ -76,15 +70,16 @@ class Blocks:
 def blocks_of(law: Law) -> Blocks:
     """Choose the blocks of a law: of one value each where it is narrow.
 
+    >>> from fractions import Fraction
     >>> [block_bits(Run(0, None, Fraction(1, scale))) for scale in (3, 1000, 10**6)]
-    [0, 6, 16]
+    [0, 4, 14]
     """
     if law.runs is None:
         if too_wide(law):
             raise InvalidParameter(
                 "noise",
                 law,
-                f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{_DEPTH}",
+                f"narrow enough that |noise| >= {_MOST_VALUES} has probability below 2^-{DEPTH}",
                 "Use a coarser lattice, or a noise made of exponential pieces: those can have any width.",
             )
         return Blocks(law, (Segment(1, 1, 0, 0),))
@@ -100,21 +95,17 @@ def blocks_of(law: Law) -> Blocks:
             # Whole blocks first, then smaller ones for the binary digits of what is left.
             bits = min(bits, left.bit_length() - 1)
             count = left >> bits
-            segments.append(Segment(number, start, bits, index, whole=bits == block_bits(run)))
+            segments.append(Segment(number, start, bits, index))
             number, start, left = number + count, start + (count << bits), left - (count << bits)
     # A finite support: what lies beyond has tail 0 and is never drawn, but may be asked about.
     return Blocks(law, (*segments, Segment(number, start, 0, len(law.runs) - 1)))
 
 
 def block_bits(run: Run) -> int:
-    """Return m such that a block of 2^m values is a small part of the run, by its rate and by its length."""
-    size = 1 / (run.rate * _GRAIN)
-    if run.count is not None:
-        size = min(size, Fraction(run.count, _GRAIN))
-    bits = int(size).bit_length() - 1
-    return bits if bits >= _LEAST_BITS else 0
+    """Return the largest m such that a block of 2^m values is a small part of the run's scale."""
+    return max(int(1 / (run.rate * _GRAIN)).bit_length() - 1, 0)
 
 
 def too_wide(law: Law) -> bool:
     """Say whether a law has no runs and more values than a table should hold."""
-    return law.runs is None and bool(law.tail_ball(_MOST_VALUES, _DEPTH) * (1 << _DEPTH) > 1)
+    return law.runs is None and bool(law.tail_ball(_MOST_VALUES, 64) * (1 << DEPTH) > 1)

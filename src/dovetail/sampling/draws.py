@@ -101,7 +101,7 @@ def sample(
     if size is None and out is None:
         return sampler.one(_SYSTEM)
     target = _target(size, out)
-    sampler.fill(target.reshape(-1), source_for(2 * sampler.planes * target.size))
+    sampler.fill(target.reshape(-1), source_for(sampler.draw_bytes * target.size))
     return target
 
 

@@ -50,9 +50,9 @@ class Refusing:
     inner: Sampler
 
     @property
-    def planes(self) -> int:
-        """How many 16-bit words a draw begins with."""
-        return self.inner.planes + 4
+    def draw_bytes(self) -> int:
+        """How many bytes a draw begins with."""
+        return self.inner.draw_bytes + 8
 
     @property
     def nbytes(self) -> int:

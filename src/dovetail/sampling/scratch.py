@@ -13,35 +13,26 @@ from numpy.typing import NDArray
 class Scratch:
     """Room for the words of a chunk and for what becomes of them; new memory costs more than the draws.
 
-    Where offsets fit into 16 bits, `offsets` is `digits` itself.
+    Values of 64 bits find room in the output, and there are no `values` then. Where no places are drawn,
+    their words are those of `heads`.
     """
 
     heads: NDArray[np.uint16]
     index: NDArray[np.intp]
-    values: NDArray[Any]
-    part: NDArray[Any]
+    values: NDArray[Any] | None
     flags: NDArray[np.bool_]
-    more_flags: NDArray[np.bool_]
-    rows: NDArray[np.intp]
-    digits: NDArray[np.uint16]
-    short: NDArray[np.uint16]
-    offsets: NDArray[Any]
-    ground: NDArray[Any]
+    tails: NDArray[Any]
+    places: NDArray[Any]
 
     @classmethod
-    def of(cls, planes: int, size: int, kind: np.dtype[Any], offset_kind: np.dtype[Any]) -> Scratch:
-        """Return room for `size` draws of `planes` words each, by the types of values and offsets."""
-        digits = np.empty(size, np.uint16)
+    def of(cls, size: int, kind: np.dtype[Any], place_kind: np.dtype[Any] | None) -> Scratch:
+        """Return room for `size` draws by the types of their values and places."""
+        heads = np.empty(size, np.uint16)
         return cls(
-            heads=np.empty((planes, size), np.uint16),
+            heads=heads,
             index=np.empty(size, np.intp),
-            values=np.empty(size, kind),
-            part=np.empty(size, kind),
+            values=None if kind == np.int64 else np.empty(size, kind),
             flags=np.empty(size, np.bool_),
-            more_flags=np.empty(size, np.bool_),
-            rows=np.empty(size, np.intp),
-            digits=digits,
-            short=np.empty(size, np.uint16),
-            offsets=digits if offset_kind == digits.dtype else np.empty(size, offset_kind),
-            ground=np.empty(size, offset_kind),
+            tails=np.empty(size, place_kind) if place_kind else heads,
+            places=np.empty(size, place_kind) if place_kind else heads,
         )

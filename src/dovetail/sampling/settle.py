@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .bits import Source, extended
+from .spans import parting
 from .uniform import Uniform, last_above
 
 if TYPE_CHECKING:
@@ -18,41 +19,87 @@ _MIDDLE = 1 << 63
 
 
 def settled(
-    tables: Sampler, heads: NDArray[np.uint16], source: Source
+    tables: Sampler, heads: NDArray[np.uint16], tails: NDArray[Any], source: Source
 ) -> tuple[NDArray[np.int64], dict[int, int]]:
-    """Return the draws that begin with the given words, one column for each.
+    """Return the draws that begin with the given words of blocks and places.
 
-    Those beyond the tables, which may be of any width, are returned apart, by column.
+    Those that only rigorous arithmetic decides, which may be of any width, are returned apart, by position.
     """
-    steps = tables.steps.settle(
-        extended(heads[0], source), lambda word, _: _block(tables, word, source) + tables.depth
-    )
-    inside = steps.clip(0, 2 * tables.depth)
-    values = tables.begins[inside]
-    if tables.offsets is not None:
-        rows, masks = tables.rows[inside], tables.masks[inside]
-        offsets = tables.offsets.settle(heads, rows, source) & masks
-        values = np.where(values < 0, values - offsets, values + offsets)
-    beyond = {
-        place: _beyond(tables, int(steps[place]) - tables.depth, heads[:, [place]], source)
-        for place in np.flatnonzero(steps != inside).tolist()
+    words = extended(heads, source)
+    steps, undecided = tables.steps.locate(words)
+    apart = {
+        position: exactly(tables, int(words[position]), int(tails[position]), source)
+        for position in undecided.tolist()
     }
-    return values, beyond
+    values = tables.spans.lowest.take(steps)
+    if tables.place_kind is not None:
+        # The first span has no check, and what it leads to does not matter here.
+        steps[undecided] = 0
+        places = tails & tables.spans.masks.take(steps)
+        checked = np.flatnonzero(tables.spans.rows.take(steps))
+        places[checked] = _checked(tables, steps[checked], places[checked], source)
+        values += places
+    return values, apart
 
 
-def _block(tables: Sampler, word: int, source: Source) -> int:
-    """Return the block of a uniform number that begins with `word`: outwards from the nearer end."""
+def _checked(
+    tables: Sampler, steps: NDArray[np.intp], places: NDArray[np.int64], source: Source
+) -> NDArray[np.int64]:
+    """Return the places, counted upwards, that stay, and others for those that do not."""
+    masks, rows = tables.spans.masks.take(steps), tables.spans.rows.take(steps).astype(np.intp)
+    # Left of 0, the complement counts outwards.
+    flips = np.where(tables.spans.lowest.take(steps) < 0, masks, 0)
+    shares = tables.checks.shares.take(rows)
+    checked = np.arange(steps.size)
+    while checked.size:
+        words = np.frombuffer(source.read(8 * checked.size), dtype="<u8")
+        kept = tables.checks.keep(places[checked] ^ flips[checked], rows[checked], words, source)
+        refused = checked[~kept]
+        fresh = np.empty(refused.size, tables.place_kind)
+        source.fill(fresh)
+        places[refused] = fresh & masks[refused]
+        coins = np.frombuffer(source.read(4 * refused.size), dtype="<u4")
+        checked = refused[coins < shares[refused]]
+    return places
+
+
+def settled_one(tables: Sampler, head: int, tail: int, source: Source) -> int:
+    """Return the draw that begins with a 16-bit word and the word of its place."""
+    word = (head << 48) | (int.from_bytes(source.read(8), "little") >> 16)
+    step = tables.steps.locate_one(word)
+    if step is None:
+        return exactly(tables, word, tail, source)
+    spans = tables.spans
+    return _placed(
+        tables, spans.lowest.item(step), spans.masks.item(step), spans.rows.item(step), tail, source
+    )
+
+
+def exactly(tables: Sampler, word: int, tail: int, source: Source) -> int:
+    """Return the draw of a uniform number that begins with `word`: outwards from the nearer end."""
     right = word >= _MIDDLE
     number = Uniform(word, source, mirrored=right)
-    block = last_above(number, lambda i: partial(tables.blocks.tail_ball, i), 0)
-    return block if right else -block
+    blocks = tables.blocks
+    block = last_above(number, lambda i: partial(blocks.tail_ball, i), 0)
+    if block == 0:
+        return 0
+    segment = blocks.segment(block)
+    begin, mask, row = segment.begin(block), (1 << segment.bits) - 1, 0
+    if mask:
+        row = tables.row_of_run[segment.run]
+        if not number.below(parting(blocks.tail_ball, block, tables.checks.shares.item(row))):
+            row = 0
+    return _placed(tables, begin if right else -begin - mask, mask, row, tail, source)
 
 
-def _beyond(tables: Sampler, block: int, heads: NDArray[np.uint16], source: Source) -> int:
-    """Return a value of a block that lies beyond the tables, which may be too far out for 64 bits."""
-    segment = tables.blocks.segment(abs(block))
-    value = segment.begin(abs(block))
-    if tables.offsets is not None:
-        row = np.array([tables.row_of_run[segment.run]])
-        value += int(tables.offsets.settle(heads, row, source)[0]) & ((1 << segment.bits) - 1)
-    return value if block > 0 else -value
+def _placed(tables: Sampler, lowest: int, mask: int, row: int, tail: int, source: Source) -> int:
+    """Return a value of a block, by the word of its place and a check where the row is not 0."""
+    flip = mask if lowest < 0 else 0
+    place = tail & mask
+    checked = row > 0
+    while checked and not tables.checks.keep_one(
+        place ^ flip, row, int.from_bytes(source.read(8), "little"), source
+    ):
+        place = int.from_bytes(source.read(tables.draw_bytes - 2), "little") & mask
+        checked = int.from_bytes(source.read(4), "little") < tables.checks.shares.item(row)
+    return lowest + place

@@ -3,12 +3,13 @@
 The step of U is the number of values F(k) that are at most U. Of each F(k) the table holds the floor of
 2^64·F(k), proved by a ball that contains no other floor. A word u below the floor means U < F(k), a word
 above it means U > F(k), and a word equal to it decides nothing. Where a ball leaves two floors open, both are
-kept and every word from the lower to the higher one counts as undecided.
+kept and every word from the lower to the higher one counts as undecided. So do all words beyond the first and
+the last floor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,43 +21,54 @@ from dovetail.exact.balls import precision
 from .uniform import Enclosure
 
 WORD_BITS = 16
-UNSETTLED = 0xFFFF
+UNSETTLED = -1
+_CELLS = 1 << WORD_BITS
+_CELL_SHIFT = np.uint64(64 - WORD_BITS)
 _SCALE = 1 << 64
 _TOP = _SCALE - 1
 _LADDER = (128, 256, 512)
-
-Resolver = Callable[[int, int], int]
-"""(word, fewest) -> the step of a uniform number that begins with the word and has passed `fewest` values."""
+# A cell that is cut by more thresholds than this is searched; nearly all are cut by one or two.
+_CUTS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
     """The lower and upper floor of 2^64·F(k) for consecutive k, both ascending; nearly always they agree.
 
-    `low` has 2^64 - 1 as one more entry, for the words above all floors.
+    The first `low` is 0 and the last `high` is 2^64 - 1. `first` says how many floors each cell, the words
+    with the same leading 16 bits, has passed at its beginning.
     """
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
+    first: NDArray[np.uint32]
 
-    def cells(self, bits: int = WORD_BITS) -> NDArray[np.uint16]:
-        """Return the step of every word of `bits` bits, or UNSETTLED where the word's cell is cut."""
-        size = 1 << bits
-        shift = np.uint64(64 - bits)
+    @property
+    def nbytes(self) -> int:
+        """The size of the tables."""
+        return self.low.nbytes + self.high.nbytes + self.first.nbytes
+
+    def cells(self) -> NDArray[np.int32]:
+        """Return the step of each cell, or UNSETTLED where a threshold cuts it."""
         # A cell is settled if its first word has passed as many floors as its last word may have.
-        passed = np.bincount((self.high >> shift).astype(np.intp), minlength=size).cumsum()
-        started = np.bincount((self.low[:-1] >> shift).astype(np.intp), minlength=size).cumsum()
-        first = np.concatenate(([0], passed[:-1]))
-        return np.where(first == started, first, UNSETTLED).astype(np.uint16)
+        started = np.bincount((self.low >> _CELL_SHIFT).astype(np.intp), minlength=_CELLS).cumsum()
+        return np.where(self.first == started, self.first, UNSETTLED).astype(np.int32)
 
-    def settle(self, found: NDArray[np.uint64], resolve: Resolver) -> NDArray[np.intp]:
-        """Return the step of each 64-bit word, asking `resolve` about the undecided ones."""
-        steps = self.high.searchsorted(found, side="left")
-        # Floors ascend, so if the next one is above the word, all later ones are.
-        undecided = np.flatnonzero(self.low[steps] <= found)
-        for position in undecided.tolist():
-            steps[position] = resolve(int(found[position]), int(steps[position]))
-        return steps
+    def locate(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the step of each 64-bit word, and the positions of those that remain undecided."""
+        steps = self.first.take(words >> _CELL_SHIFT, mode="clip").astype(np.intp)
+        passed = words > self.high.take(steps, mode="clip")
+        for _ in range(_CUTS):
+            steps += passed
+            passed = words > self.high.take(steps, mode="clip")
+        rest = np.flatnonzero(passed)
+        steps[rest] = self.high.searchsorted(words[rest])
+        return steps, np.flatnonzero(self.low.take(steps, mode="clip") <= words)
+
+    def locate_one(self, word: int) -> int | None:
+        """Return the step of one 64-bit word, or None where it remains undecided."""
+        step = int(self.high.searchsorted(np.uint64(word)))
+        return None if self.low.item(step) <= word else step
 
 
 def floors(enclosure: Enclosure) -> tuple[int, int, int, int]:
@@ -83,8 +95,10 @@ def _bounds(scaled: Any) -> tuple[int, int]:
 
 def steps_of(pairs: Iterable[tuple[int, int]]) -> Steps:
     """Build the table from ascending pairs of floors."""
-    listed = list(pairs)
-    low = np.array([*(pair[0] for pair in listed), _TOP], np.uint64)
-    high = np.array([pair[1] for pair in listed], np.uint64)
-    low.flags.writeable = high.flags.writeable = False
-    return Steps(low, high)
+    low, high = np.array(list(pairs), np.uint64).T.copy()
+    low[0], high[-1] = 0, _TOP
+    passed = np.bincount((high >> _CELL_SHIFT).astype(np.intp), minlength=_CELLS).cumsum()
+    first = np.concatenate(([0], passed[:-1])).astype(np.uint32)
+    for array in (low, high, first):
+        array.flags.writeable = False
+    return Steps(low, high, first)

@@ -1,0 +1,96 @@
+"""Where in its block a draw lies: a uniform place, which is checked now and then.
+
+Counted from 0 outwards, the places j < 2^m of a block have weights exp(-rate·j), which fall by less than
+c = rate·2^m. A uniform place that is kept if a uniform number is at least 1 - exp(-rate·j), and drawn again
+otherwise, has these weights. Numbers of c or more keep every place; so a place is checked with probability c,
+and kept then if a uniform number is at least (1 - exp(-rate·j)) / c. With y = j·2^-m,
+
+    y - c·y²/2  <=  (1 - exp(-c·y)) / c  <=  y - c·y²/2 + c²/6
+
+decides all but one check in ten thousand in whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.exact.balls import ball, precision
+
+from .bits import Source
+from .uniform import Enclosure, Uniform
+
+Row = tuple[Fraction, int]
+"""A rate, and the binary digits m of its largest blocks."""
+
+SHARE_BITS = 32
+"""The chance of a check is c rounded up to a multiple of 2^-32, so that 32 bits decide about it."""
+
+_SCALE = 1 << 64
+# More than rounding and the rounded c take away from either side, in units of 2^-64.
+_LOST = 1 << 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checks:
+    """The numbers that places are checked with, by row; row 0 stands for no check.
+
+    `shares` are 2^32·c and `shifts` lead from j to 2^64·y. Below the lower bound of the inequality less 2^40
+    a number refuses, from the lower bound and `over` on it keeps.
+    """
+
+    rows: tuple[Row, ...]
+    shares: NDArray[np.uint64]
+    shifts: NDArray[np.uint64]
+    over: NDArray[np.uint64]
+
+    def keep(
+        self, places: NDArray[np.int64], rows: NDArray[np.intp], words: NDArray[np.uint64], source: Source
+    ) -> NDArray[np.bool_]:
+        """Decide which places, counted outwards, stay; each number begins with its word."""
+        falls = places.astype(np.uint64) << self.shifts.take(rows)
+        # Half of c·y², with y of 32 bits.
+        falls -= ((falls >> 32) ** 2 >> 32) * (self.shares.take(rows) >> 1)
+        kept = words >= falls + self.over.take(rows)
+        unclear = ~kept & (words + _LOST >= falls)
+        for position in np.flatnonzero(unclear).tolist():
+            kept[position] = self.keep_one(
+                int(places[position]), int(rows[position]), int(words[position]), source
+            )
+        return kept
+
+    def keep_one(self, place: int, row: int, word: int, source: Source) -> bool:
+        """Decide whether one place, counted outwards, stays."""
+        fall = place << self.shifts.item(row)
+        fall -= ((fall >> 32) ** 2 >> 32) * (self.shares.item(row) >> 1)
+        if word >= fall + self.over.item(row):
+            return True
+        if word + _LOST < fall:
+            return False
+        return not Uniform(word, source).below(self.refusal(place, row))
+
+    def refusal(self, place: int, row: int) -> Enclosure:
+        """Return the enclosure of the chance that a checked place is refused."""
+        rate, share = self.rows[row][0], self.shares.item(row)
+
+        def enclosure(bits: int) -> Any:
+            with precision(bits + 32):
+                return -(-ball(rate * place)).expm1() * (1 << SHARE_BITS) / share
+
+        return enclosure
+
+
+def checks_of(rows: tuple[Row, ...]) -> Checks:
+    """Build the numbers for rows 1, 2, …"""
+    falls = [rate * (1 << bits) for rate, bits in rows]
+    shares = np.array([0, *(ceil(fall * (1 << SHARE_BITS)) for fall in falls)], np.uint64)
+    shifts = np.array([0, *(64 - bits for _, bits in rows)], np.uint64)
+    over = np.array([0, *(ceil(fall**2 / 6 * _SCALE) + _LOST for fall in falls)], np.uint64)
+    for array in (shares, shifts, over):
+        array.flags.writeable = False
+    return Checks(((Fraction(0), 0), *rows), shares, shifts, over)
