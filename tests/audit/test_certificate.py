@@ -42,6 +42,8 @@ SHIPPED = [
     LaplaceMixture("0.2", 1, "4.3").rounded(),
     LaplaceMixture("1e-4", "7e-4", "12345.6").rounded(),
     PiecewiseGeometric([f"{i}e-6" for i in range(1, 9)], [100_000 * i for i in range(1, 8)]),
+    PiecewiseGeometric(("1e-25", "0.1"), (100,)),
+    PiecewiseGeometric(("1e-30", "1e-6"), (10**7,)),
     Staircase(1),
     DiscreteGaussian(5),
     TruncatedGeometric(1, 10),
@@ -61,7 +63,7 @@ def test_a_law_drawn_by_refusals_is_certified():
     assert audit.sampler(DiscreteGaussian(1500)).holds
 
 
-@pytest.mark.parametrize("noise", SHIPPED[:13], ids=repr)
+@pytest.mark.parametrize("noise", SHIPPED[:15], ids=repr)
 def test_the_audit_and_the_accounting_agree_on_epsilon_and_zeta(noise):
     found = audit.sampler(noise)
     assert found.worst_ratio == pytest.approx(found.charged_epsilon, rel=1e-14)
@@ -213,7 +215,7 @@ def test_checks_of_another_rate_fail():
         ("shares", Fraction(97, 100), "checked too rarely"),
         ("shares", Fraction(101, 100), "decided too early"),
         ("over", Fraction(97, 100), "decided too early"),
-        ("shifts", Fraction(1, 2), "another unit"),
+        ("units", Fraction(1, 2), "another unit"),
     ],
 )
 def test_checks_with_wrong_numbers_fail(name, factor, finding):

@@ -38,6 +38,9 @@ WIDE = [
     Laplace("1e-4").rounded(),
     LaplaceMixture("1e-4", "7e-4", "12345.6").rounded(),
     PiecewiseGeometric(("0.001", "0.002", "0.003", "0.004"), (100, 333, 1001)),
+    # All but flat in the middle.
+    PiecewiseGeometric(("1e-25", "0.1"), (100,)),
+    PiecewiseGeometric(("1e-30", "1e-6"), (10**7,)),
 ]
 
 

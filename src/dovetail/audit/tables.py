@@ -164,15 +164,16 @@ def _wrong_checks(tables: Sampler, row: int) -> list[str]:
     """A check must happen often enough, and be decided by whole numbers only where these are bounds."""
     checks = tables.checks
     rate, bits = checks.rows[row]
-    share, shift, over = (int(column[row]) for column in (checks.shares, checks.shifts, checks.over))
-    last = (1 << bits) - 1
-    if shift != 64 - bits:
+    share, unit, over = (int(column[row]) for column in (checks.shares, checks.units, checks.over))
+    if unit != _SCALE >> bits:
         return ["the places of a check have another unit"]
+    segments = (segment for segment in tables.blocks.segments if tables.row_of_run[segment.run] == row)
+    last = max(((1 << segment.bits) - 1 for segment in segments), default=0)
     with precision(_BITS):
         if not 1 - (-ball(rate * last)).exp() <= ball(Fraction(share, _SHARES)):
             return ["places are checked too rarely"]
         for place in {last * number // _PLACES for number in range(_PLACES + 1)}:
-            fall = place << shift
+            fall = place * unit
             fall -= ((fall >> 32) ** 2 >> 32) * (share >> 1)
             chance = (1 - (-ball(rate * place)).exp()) * _SCALE * _SHARES / share
             if not fall - _LOST <= chance <= fall + over:

@@ -14,13 +14,12 @@ from dovetail.errors import InvalidParameter
 
 from .blocks import DEPTH, Blocks, block_bits, blocks_of
 from .law import Law
-from .place import Checks, checks_of
+from .place import MOST_BITS, Checks, checks_of
 from .sampler import Sampler
 from .spans import Span, Spans, parting, spans_of
 from .steps import UNSETTLED, Steps, floors, steps_of
 
 _INT64_END = 1 << 63
-_MOST_BITS = 62
 # If fewer than this many of the 2^16 words have another mask than most, they are left to the thresholds: one
 # mask for all is faster.
 _RARE_WORDS = 512
@@ -72,7 +71,7 @@ def thresholds(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> t
             floors_outwards.append(floors(parting(tail, block, checks.shares.item(row))))
         spans.append(Span(begin, mask, row))
     # Twice as wide still fits, so that no sum of a block's begin and a place can wrap.
-    if 2 * begin >= _INT64_END or max(segment.bits for segment in blocks.segments) > _MOST_BITS:
+    if 2 * begin >= _INT64_END or max(segment.bits for segment in blocks.segments) > MOST_BITS:
         allowed = "narrow enough for 64-bit integers: a scale of at most about 1e17 steps"
         raise InvalidParameter("noise", blocks.law, allowed, "Use a coarser lattice.")
     left = [(low, high) for low, high, _, _ in reversed(floors_outwards)]
@@ -84,7 +83,9 @@ def _place_kind(bits: int) -> np.dtype[Any] | None:
     """Return the type of the words that places of blocks of 2^bits values are read from."""
     if bits == 0:
         return None
-    return np.dtype(np.uint16 if bits <= 16 else np.int32 if bits <= 31 else np.int64)
+    # Signed where they are as wide as values, to which they are added.
+    rooms = ((np.uint8, 8), (np.uint16, 16), (np.int32, 31), (np.int64, MOST_BITS))
+    return np.dtype(next(kind for kind, room in rooms if bits <= room))
 
 
 def _cells(

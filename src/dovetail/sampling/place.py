@@ -26,7 +26,10 @@ from .bits import Source
 from .uniform import Enclosure, Uniform
 
 Row = tuple[Fraction, int]
-"""A rate, and the binary digits m of its largest blocks."""
+"""A rate, and the most binary digits m of its blocks; a short run may end before a block of 2^m values."""
+
+MOST_BITS = 62
+"""No block has more than 2^62 values."""
 
 SHARE_BITS = 32
 """The chance of a check is c rounded up to a multiple of 2^-32, so that 32 bits decide about it."""
@@ -40,20 +43,21 @@ _LOST = 1 << 40
 class Checks:
     """The numbers that places are checked with, by row; row 0 stands for no check.
 
-    `shares` are 2^32·c and `shifts` lead from j to 2^64·y. Below the lower bound of the inequality less 2^40
-    a number refuses, from the lower bound and `over` on it keeps.
+    `shares` are 2^32·c and `units` are 2^(64-m), so that unit·j is 2^64·y; they are 0 where that is less than
+    1. Below the lower bound of the inequality less 2^40 a number refuses, from the lower bound and `over` on
+    it keeps.
     """
 
     rows: tuple[Row, ...]
     shares: NDArray[np.uint64]
-    shifts: NDArray[np.uint64]
+    units: NDArray[np.uint64]
     over: NDArray[np.uint64]
 
     def keep(
         self, places: NDArray[np.int64], rows: NDArray[np.intp], words: NDArray[np.uint64], source: Source
     ) -> NDArray[np.bool_]:
         """Decide which places, counted outwards, stay; each number begins with its word."""
-        falls = places.astype(np.uint64) << self.shifts.take(rows)
+        falls = places.astype(np.uint64) * self.units.take(rows)
         # Half of c·y², with y of 32 bits.
         falls -= ((falls >> 32) ** 2 >> 32) * (self.shares.take(rows) >> 1)
         kept = words >= falls + self.over.take(rows)
@@ -66,7 +70,7 @@ class Checks:
 
     def keep_one(self, place: int, row: int, word: int, source: Source) -> bool:
         """Decide whether one place, counted outwards, stays."""
-        fall = place << self.shifts.item(row)
+        fall = place * self.units.item(row)
         fall -= ((fall >> 32) ** 2 >> 32) * (self.shares.item(row) >> 1)
         if word >= fall + self.over.item(row):
             return True
@@ -88,9 +92,12 @@ class Checks:
 def checks_of(rows: tuple[Row, ...]) -> Checks:
     """Build the numbers for rows 1, 2, …"""
     falls = [rate * (1 << bits) for rate, bits in rows]
+    lost = [_LOST + ((_SCALE << MOST_BITS) >> bits if bits > 64 else 0) for _, bits in rows]
     shares = np.array([0, *(ceil(fall * (1 << SHARE_BITS)) for fall in falls)], np.uint64)
-    shifts = np.array([0, *(64 - bits for _, bits in rows)], np.uint64)
-    over = np.array([0, *(ceil(fall**2 / 6 * _SCALE) + _LOST for fall in falls)], np.uint64)
-    for array in (shares, shifts, over):
+    units = np.array([0, *(_SCALE >> bits for _, bits in rows)], np.uint64)
+    over = np.array(
+        [0, *(ceil(fall**2 / 6 * _SCALE) + more for fall, more in zip(falls, lost, strict=True))], np.uint64
+    )
+    for array in (shares, units, over):
         array.flags.writeable = False
-    return Checks(((Fraction(0), 0), *rows), shares, shifts, over)
+    return Checks(((Fraction(0), 0), *rows), shares, units, over)

@@ -37,7 +37,7 @@ def settled(
         steps[undecided] = 0
         places = tails & tables.spans.masks.take(steps)
         checked = np.flatnonzero(tables.spans.rows.take(steps))
-        places[checked] = _checked(tables, steps[checked], places[checked], source)
+        places[checked] = _checked(tables, steps.take(checked), places.take(checked), source)
         values += places
     return values, apart
 
@@ -48,18 +48,16 @@ def _checked(
     """Return the places, counted upwards, that stay, and others for those that do not."""
     masks, rows = tables.spans.masks.take(steps), tables.spans.rows.take(steps).astype(np.intp)
     # Left of 0, the complement counts outwards.
-    flips = np.where(tables.spans.lowest.take(steps) < 0, masks, 0)
-    shares = tables.checks.shares.take(rows)
-    checked = np.arange(steps.size)
-    while checked.size:
-        words = np.frombuffer(source.read(8 * checked.size), dtype="<u8")
-        kept = tables.checks.keep(places[checked] ^ flips[checked], rows[checked], words, source)
-        refused = checked[~kept]
+    outwards = places ^ masks * (steps < tables.spans.middle)
+    words = np.frombuffer(source.read(8 * steps.size), dtype="<u8")
+    refused = np.flatnonzero(~tables.checks.keep(outwards, rows, words, source))
+    if refused.size:
         fresh = np.empty(refused.size, tables.place_kind)
         source.fill(fresh)
-        places[refused] = fresh & masks[refused]
+        places[refused] = fresh & masks.take(refused)
         coins = np.frombuffer(source.read(4 * refused.size), dtype="<u4")
-        checked = refused[coins < shares[refused]]
+        again = refused[coins < tables.checks.shares.take(rows.take(refused))]
+        places[again] = _checked(tables, steps[again], places[again], source)
     return places
 
 

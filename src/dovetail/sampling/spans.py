@@ -39,6 +39,11 @@ class Spans:
     rows: NDArray[np.uint16]
 
     @property
+    def middle(self) -> int:
+        """The step of block 0."""
+        return self.rows.size // 2
+
+    @property
     def nbytes(self) -> int:
         """The size of the tables."""
         return self.lowest.nbytes + self.masks.nbytes + self.rows.nbytes
