@@ -63,6 +63,8 @@ class DuckDB:
             raise
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
+        # A database may compare its texts without case: 'a' and 'A' in one group, named after either.
+        self._collated = not self._owned or source.format == "duckdb"
         self._columns = {str(row[0]): self._stored(str(row[0]), str(row[1])) for row in described}
 
     def _open(self, source: Source) -> None:
@@ -138,14 +140,16 @@ class DuckDB:
         return self._columns
 
     def value(self, field: Field) -> exp.Expression:
-        column = exp.column(field.name, quoted=True)
+        column: exp.Expression = exp.column(field.name, quoted=True)
         if field.kind == "number":
             double = exp.TryCast(this=column, to=exp.DataType.build("DOUBLE"))
             finite = exp.Anonymous(this="isfinite", expressions=[double])
             return exp.case().when(finite, double.copy(), copy=False)
-        if not field.cast:
-            return column
-        return exp.TryCast(this=column, to=exp.DataType.build(_CASTS[field.kind], dialect="duckdb"))
+        if field.cast:
+            column = exp.TryCast(this=column, to=exp.DataType.build(_CASTS[field.kind], dialect="duckdb"))
+        if field.kind == "text" and self._collated:
+            column = exp.Collate(this=column, expression=exp.to_identifier("C"))
+        return column
 
     def constant(self, kind: str, value: Constant) -> exp.Expression:
         if isinstance(value, bool):
