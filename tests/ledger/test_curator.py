@@ -31,6 +31,32 @@ def test_another_budget_is_a_mismatch_and_changes_nothing(ledger: Ledger, accoun
     assert ledger.account("visits", budget=Budget.pure("1.0")).budget == Budget.pure(1)
 
 
+@pytest.mark.parametrize("created_with", [None, "a row replaced"])
+def test_whoever_first_says_what_is_protected_settles_it(
+    ledger: Ledger, location: str, created_with: str | None
+) -> None:
+    ledger.account("visits", budget=Budget.pure(1), protects=created_with)
+    ledger.account("visits").reserve(asked("how many?"))
+    ledger.account("visits", protects="a row replaced")
+    with Ledger.open(location) as reopened:
+        for book in (ledger, reopened):
+            book.account("visits")
+            book.account("visits", protects="a row replaced")
+            with pytest.raises(BudgetMismatch, match="protects a row replaced, not a row added or removed"):
+                book.account("visits", protects="a row added or removed")
+            with pytest.raises(BudgetMismatch, match="protects a row replaced"):
+                book.account("visits", source="/data/more.csv", protects="a person added")
+            assert book.verify().sequence == 2 + (created_with is None)
+
+
+def test_a_refused_budget_does_not_settle_what_is_protected(ledger: Ledger) -> None:
+    ledger.account("visits", budget=Budget.pure(1))
+    with pytest.raises(BudgetMismatch, match="another budget"):
+        ledger.account("visits", budget=Budget.pure(2), protects="a row replaced")
+    ledger.account("visits", protects="a row added or removed")
+    assert ledger.verify().sequence == 2
+
+
 def test_a_second_name_for_a_source_warns_and_shares(ledger: Ledger, account: DatasetAccount) -> None:
     account.reserve(asked())
     with pytest.warns(SharedBudget, match="'visits'"):

@@ -14,7 +14,17 @@ from .chain import Head
 from .export import export
 from .failures import sound
 from .limits import change_budget
-from .names import check_budget, check_name, checked_budget, composed, find, registered, settled
+from .names import (
+    check_budget,
+    check_name,
+    checked_budget,
+    composed,
+    find,
+    protected_by,
+    registered,
+    settle_protects,
+    settled,
+)
 from .opening import check_opening
 from .statement import Statement, statement
 from .store import Store
@@ -105,8 +115,8 @@ class Ledger:
 
         A budget other than the recorded one raises BudgetMismatch. A second name for a known `source` shares
         the first one's budget, with a warning unless `share` is True; share=False makes a budget of its own.
-        `protects` says for whom charges are computed, such as "a row added or removed"; when the dataset was
-        created with another one, that is a BudgetMismatch too, because charges of both do not add up.
+        `protects` says for whom charges are computed, such as "a row added or removed". The first one to say
+        it settles it; another one is then a BudgetMismatch too, because charges of both do not add up.
         """
         dataset = composed("name", dataset)
         source = None if source is None else composed("source", source)
@@ -114,15 +124,16 @@ class Ledger:
             checked_budget(budget)
         with self._store.reading() as connection:
             number = settled(connection, dataset, source)
-        if number is None:
-            with self._store.writing() as pen:
-                number = registered(pen, dataset, source, budget, share, protects)
-                check_budget(pen.connection, number, budget, protects)
-                check_name(pen.connection, number, dataset, share)
-        else:
-            with self._store.reading() as connection:
+            new = number is None or (protects is not None and protected_by(connection, number) is None)
+            if number is not None and not new:
                 check_budget(connection, number, budget, protects)
                 check_name(connection, number, dataset, share)
+                return DatasetAccount(self._store, number, dataset)
+        with self._store.writing() as pen:
+            number = registered(pen, dataset, source, budget, share, protects)
+            check_budget(pen.connection, number, budget, protects)
+            check_name(pen.connection, number, dataset, share)
+            settle_protects(pen, number, protects)
         return DatasetAccount(self._store, number, dataset)
 
     def set_budget(self, dataset: str, budget: Budget) -> None:

@@ -23,6 +23,12 @@ from .store import Pen
 
 _LONGEST_NAME = 1000
 _CREATION = select(events.c.content).where(events.c.sequence == bindparam("of"))
+_SAID_LATER = (
+    select(events.c.content)
+    .where(events.c.dataset == bindparam("of"), events.c.kind == "protects")
+    .order_by(events.c.sequence)
+    .limit(1)
+)
 
 
 class SharedBudget(UserWarning):
@@ -134,12 +140,27 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     )
 
 
+def protected_by(connection: Connection, dataset: int) -> str | None:
+    """Return whom a dataset's charges protect: said when it was created, or by the first who knew."""
+    with sound():
+        created = json.loads(connection.execute(_CREATION, {"of": dataset}).scalar_one())
+        if "protects" in created:
+            return str(created["protects"])
+        later = connection.execute(_SAID_LATER, {"of": dataset}).scalar()
+        return None if later is None else str(json.loads(later)["protects"])
+
+
+def settle_protects(pen: Pen, dataset: int, protects: str | None) -> None:
+    """Record whom a dataset's charges protect, where nobody has said it yet."""
+    if protects is not None and protected_by(pen.connection, dataset) is None:
+        pen.record("protects", dataset, {"protects": plain("protects", protects)})
+
+
 def check_budget(
     connection: Connection, dataset: int, budget: Budget | None, protects: str | None = None
 ) -> None:
     """Refuse a budget, or something that it protects, other than the one on record."""
-    with sound():
-        said = dict(json.loads(connection.execute(_CREATION, {"of": dataset}).scalar_one())).get("protects")
+    said = protected_by(connection, dataset)
     if None not in (said, protects) and said != protects:
         raise BudgetMismatch(
             f"the budget of {first_name(connection, dataset)!r} protects {said}, not {protects}; charges of "

@@ -78,6 +78,7 @@ class _Standing:
     latest: int
     seal: str
     secret_sha256: str
+    protects: str | None
     charges: Counter[tuple[Any, ...]] = field(default_factory=Counter)
 
     def add(self, charge: dict[str, Any]) -> None:
@@ -105,6 +106,7 @@ class Replay:
             "dataset": self._dataset,
             "name": self._name,
             "source": self._source,
+            "protects": self._protects,
             "budget": self._budget,
             "plan": self._plan,
             "reservation": self._reservation,
@@ -122,7 +124,8 @@ class Replay:
     def _dataset(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
         _require(dataset == sequence)
         budget = Budget.from_dict(content["budget"])
-        self._standings[dataset] = _Standing(budget, sequence, content["seal"], content["secret_sha256"])
+        made = (content["seal"], content["secret_sha256"], content.get("protects"))
+        self._standings[dataset] = _Standing(budget, sequence, *made)
         self._names[content["name"]] = (dataset, sequence)
 
     def _name(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
@@ -132,6 +135,10 @@ class Replay:
     def _source(self, _sequence: int, dataset: int, content: dict[str, Any]) -> None:
         _require(dataset in self._standings)
         self._sources.add((content["source"], dataset))
+
+    def _protects(self, _sequence: int, dataset: int, content: dict[str, Any]) -> None:
+        _require(self._standings[dataset].protects is None)
+        self._standings[dataset].protects = content["protects"]
 
     def _budget(self, sequence: int, dataset: int, content: dict[str, Any]) -> None:
         standing = self._standings[dataset]
