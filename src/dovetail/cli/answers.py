@@ -110,7 +110,7 @@ def csv_text(rows: list[list[object]]) -> str:
 
 
 def _unarmed(cell: object) -> object:
-    formula = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+    formula = isinstance(cell, str) and len(cell) > 1 and cell[0] in ("=", "+", "-", "@", "\t", "\r")
     return f"'{cell}" if formula else cell
 
 

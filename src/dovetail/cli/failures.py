@@ -27,6 +27,8 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (DovetailError, USAGE),
     (OSError, DATA),
 )
+_LONGEST = 2500
+_ENDLESS = re.compile(r"(\S{80})\S{220,}")
 # A mistyped address may be taken for something else, and its password with it.
 _SECRET = re.compile(r"(:/+[^\s:@/]*:)[^\s@]+(?=@)|(\bpassword=)[^\s&]+")
 # A sentence ends at a full stop before a capital letter; "1.5" and "e.g. this" do not end one.
@@ -49,12 +51,22 @@ def report(error: Exception, debug: bool) -> int:
         return USAGE
     if debug:
         traceback.print_exception(error)
-    line, hint = (_SECRET.sub(r"\1\2…", spoken(text)) for text in worded(error))
+    line, hint = (_SECRET.sub(r"\1\2…", shortened(spoken(text))) for text in worded(error))
     screen = stderr()
     say(screen, "Error: ", line, "bold red")
     if hint:
         say(screen, "Hint:  ", hint, "bold")
     return exit_code(error)
+
+
+def shortened(text: str) -> str:
+    """Return a message in which no single word fills the screen, and which does not fill many.
+
+    >>> shortened("There is no file " + "x" * 5000) == "There is no file " + "x" * 80 + "…"
+    True
+    """
+    text = _ENDLESS.sub(r"\1…", text)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
 
 
 def exit_code(error: Exception) -> int:

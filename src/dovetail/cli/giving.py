@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,4 +74,6 @@ def check_picture(path: str | None) -> None:
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise InvalidParameter("plot", path, "in a folder that exists", f"Make {folder} first.")
+    if Path(path).is_dir() or not os.access(path if Path(path).exists() else folder, os.W_OK):
+        raise InvalidParameter("plot", path, "a file that can be written")
     import matplotlib  # noqa: F401 - a missing extra is noticed now, not after the budget was charged

@@ -46,7 +46,7 @@ class Witness:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _TAIL))
-                lines = file.read().split(b"\n")
+                lines = file.read(_TAIL).split(b"\n")
         heads = [head for head in map(_parsed, lines) if head is not None]
         if not heads:
             raise LedgerError(

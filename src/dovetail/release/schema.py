@@ -186,6 +186,8 @@ class Schema:
         if not isinstance(path, str | Path):
             raise InvalidParameter("schema", path, "a Schema or the path of a TOML file")
         try:
+            if not Path(path).is_file():  # a device or a pipe may never end
+                raise FileNotFoundError(2, "there is no such file")
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "it is not a text in UTF-8"

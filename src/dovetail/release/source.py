@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -32,6 +33,7 @@ _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SPARK = ("spark://", "k8s://", "local[")
 # What an address may say beside the server; all else could be a secret.
 _PUBLIC = ("host", "port", "dbname", "user", "sslmode")
+_MOST_INSIDE = 100_000
 _LEFT_OUT = {"duckdb": ("source", "main"), "postgresql": ("public",), "spark": ("spark_catalog", "default")}
 
 
@@ -143,9 +145,17 @@ class Source:
         """Return the files of a folder, at any depth, in order; hidden ones left out."""
         if self.data.is_file():
             return [self.data]
+        if not self.data.is_dir():
+            raise DataError(f"{shown(str(self.data))} is neither a file nor a folder.")
+        inside = list(islice(self.data.rglob("*"), _MOST_INSIDE + 1))
+        if len(inside) > _MOST_INSIDE:
+            raise DataError(
+                f"The folder {shown(str(self.data))} holds more than {_MOST_INSIDE:,} files. Give one of "
+                "them, or a folder that holds nothing but the table."
+            )
         found = sorted(
             file
-            for file in self.data.rglob("*")
+            for file in inside
             if file.is_file() and not file.name.startswith((".", "_")) and FORMATS.get(file.suffix.lower())
         )
         if not found:
