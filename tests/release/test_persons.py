@@ -176,6 +176,31 @@ def _nearly(price: Charge, other: Charge) -> bool:
     return all(a is not None and b is not None and b <= a + 2 for a, b in pairs)
 
 
+@pytest.mark.parametrize(
+    ("query", "up", "down"),
+    [
+        (Sum("x", low=-5, high=5, step=1, by=("k",), keys=range(6)), 5, 5),
+        (Sum("x", low=-2, high=5, step=1, by=("k",), keys=range(6)), 5, 2),
+        (Sum("x", low=0, high=5, step=1, by=("k",), keys=range(6)), 5, 0),
+    ],
+)
+@pytest.mark.parametrize(("rows", "cells"), [(2, 2), (3, 2), (3, 3)])
+def test_every_way_to_replace_a_person_lies_below_a_move(
+    query: Any, up: int, down: int, rows: int, cells: int
+) -> None:
+    """All ways that rows leave and come, whatever the noise; and nothing much larger is charged."""
+    listed = moves(visits(query, rows, cells), "replace")
+    ways = [
+        way for way in product(range(rows + 1), repeat=6) if sum(way) <= rows and sum(map(bool, way)) <= cells
+    ]
+    most = 0
+    for old, new in product([way for way in ways if way == tuple(sorted(way, reverse=True))], ways):
+        change = [(up * max(a, b) + down * min(a, b),) for a, b in zip(old, new, strict=True)]
+        assert any(lies_below(change, move, 1) for move in listed), (old, new)
+        most = max(most, sum(part for (part,) in change))
+    assert max(sum(shift.by for shift in move) for move in listed) == most
+
+
 def test_falling_rates_are_priced_by_their_worst_split() -> None:
     """The counterexample of the guarantees: (2, 2) costs 9.78, (4) only 5.10."""
     noise = PiecewiseGeometric(["2.444", "0.103"], [2])

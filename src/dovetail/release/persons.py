@@ -9,9 +9,14 @@ never cost more than one cell that moves by their sum (see "several cells" in th
 - replaced, where rows that come can add to what goes (sums of both signs, means): all cells are merged into
   one, which moves by at most 2m rows.
 
-For any other noise every way to write m as a sum is listed, and a replaced row counts with up + down: where a
-rows leave and b come, a cell moves by at most (up + down)·max(a, b), so the cells with a >= b lie below a way
-to spread the old rows and the others below a way to spread the new ones.
+For any other noise the ways to spread rows are listed. Where a rows of a cell leave and b come, it moves by
+at most up·max(a, b) + down·min(a, b).
+
+- Counts and sums of one sign have no `down`, so a cell lies below max(a, b) rows: below a way to spread the
+  old rows if a >= b, else below one to spread the new ones.
+- Otherwise the 2m rows are spread together. A cell with n of them has max(a, b) <= m, so it moves by at most
+  up·min(n, m) + down·max(n - m, 0). Of more than `MOST_WAYS` ways, the cover above with up + down is taken
+  instead, which is up to twice as dear.
 """
 
 from __future__ import annotations
@@ -71,14 +76,22 @@ def _merged(question: Question, rows: int) -> Move:
 
 def _replaced_anyhow(question: Question, rows: int, cells: int) -> tuple[Move, ...]:
     """Return the moves of a replaced person for noise of any shape."""
-    wide = [Reach(reach.up + max(reach.down, 0), 0) for reach in reaches(question)]
-    ways = _ways(question, rows, cells)
-    pairs = [old + new for old, new in product(ways, ways) if len(old) + len(new) <= question.cells]
-    listed = [
-        tuple(Shift(component, reach.up * part) for component, reach in enumerate(wide) for part in parts)
-        for parts in pairs
-    ]
-    return undominated(listed)
+    found = [Reach(reach.up, max(reach.down, 0)) for reach in reaches(question)]
+    both = list(islice(partitions(2 * rows, min(2 * cells, question.cells), 2 * rows), MOST_WAYS + 1))
+    if len(both) > MOST_WAYS or not any(reach.down for reach in found):
+        ways = _ways(question, rows, cells)
+        both = [old + new for old, new in product(ways, ways) if len(old) + len(new) <= question.cells]
+        found = [Reach(reach.up + reach.down, 0) for reach in found]
+    return undominated(
+        [
+            tuple(
+                Shift(component, reach.up * min(many, rows) + reach.down * max(many - rows, 0))
+                for component, reach in enumerate(found)
+                for many in way
+            )
+            for way in both
+        ]
+    )
 
 
 def _ways(question: Question, rows: int, cells: int) -> list[tuple[int, ...]]:
