@@ -114,21 +114,31 @@ class _Choice:
 
     def _counted_off(self, rows: Any, word: str, most: int) -> Any:
         """Keep `most` evenly spaced places of each person."""
-        rows.select(exp.alias_(self._start(word), "start", copy=False), copy=False)
-        stays = parse_one(f"(place * CAST({most} AS BIGINT) + start) % places < {most}")
+        whole = self._persons.unit.kind == "integer"
+        # All of fewer stay by the rule itself; saying so first spares most persons the digest of a text.
+        stays = "" if whole else f"places <= {most} OR "
+        stays = parse_one(f"{stays}(place * CAST({most} AS BIGINT) + start) % places < {most}")
+        columns = {column.name: column for column in stays.find_all(exp.Column)}
+        columns["start"].replace(self._numbered(word) if whole else self._digested(word))
         return _over(rows, [*map(exp.column, (_WHO, *self.content))]).where(stays, copy=False)
 
-    def _start(self, word: str) -> Any:
-        """Spell a keyed hash of the person: a whole number from 0 to 2^32 - 1."""
-        key = sha256(f"bounding {word} ".encode() + self._secret)
-        if self._persons.unit.kind != "integer":
-            text = exp.cast(exp.column(_WHO), "TEXT")
-            keyed = exp.DPipe(this=exp.Literal.string(f"{key.hexdigest()[:32]}|"), expression=text, safe=True)
-            return self._engine.hashed(keyed)
-        factor, shift = (int.from_bytes(part) % _PRIME for part in (key.digest()[:16], key.digest()[16:]))
+    def _numbered(self, word: str) -> Any:
+        """Spell the start of a person known by a whole number."""
+        key = self._key(word).digest()
+        factor, shift = (int.from_bytes(part) % _PRIME for part in (key[:16], key[16:]))
         # The remainder of a number below 0 is one too.
         person = f"(CAST({_WHO} % {_PRIME} AS BIGINT) + {_PRIME})"
         return parse_one(f"({factor} * {person} + {shift}) % {_PRIME}")
+
+    def _digested(self, word: str) -> Any:
+        """Spell the start of a person known by a text."""
+        key = exp.Literal.string(f"{self._key(word).hexdigest()[:32]}|")
+        return self._engine.hashed(
+            exp.DPipe(this=key, expression=exp.cast(exp.column(_WHO), "TEXT"), safe=True)
+        )
+
+    def _key(self, word: str) -> Any:
+        return sha256(f"bounding {word} ".encode() + self._secret)
 
 
 def _present(column: Any) -> Any:
