@@ -116,8 +116,8 @@ class _Choice:
         """Keep `most` evenly spaced places of each person."""
         whole = self._persons.unit.kind == "integer"
         # All of fewer stay by the rule itself; saying so first spares most persons the digest of a text.
-        stays = "" if whole else f"places <= {most} OR "
-        stays = parse_one(f"{stays}(place * CAST({most} AS BIGINT) + start) % places < {most}")
+        few = "" if whole else f"places <= {most} OR "
+        stays = parse_one(f"{few}(place * CAST({most} AS BIGINT) + start) % places < {most}")
         columns = {column.name: column for column in stays.find_all(exp.Column)}
         columns["start"].replace(self._numbered(word) if whole else self._digested(word))
         return _over(rows, [*map(exp.column, (_WHO, *self.content))]).where(stays, copy=False)
