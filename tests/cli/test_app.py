@@ -128,3 +128,22 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
     assert completed("dovetail re") == ["release"]
     assert "--within" in completed("dovetail release adult --wi")
+
+
+def test_no_example_is_wider_than_a_terminal(run) -> None:
+    from typer.main import get_command
+
+    top = get_command(app)
+    for command in top.commands.values():
+        for one in (command, *getattr(command, "commands", {}).values()):
+            lines = (one.epilog or "").splitlines()
+            assert max(map(len, lines), default=0) <= 78, max(lines, key=len)
+
+
+def test_options_are_listed_by_what_they_are_about(run) -> None:
+    for command in ("release", "sql", "price"):
+        lines = run(command, "--help").stdout.splitlines()
+        titles = [line for line in lines if line and not line.startswith(" ") and line.endswith(":")]
+        assert "How it is paid, one of these ways:" in titles
+        assert "Data, budget, and whom it protects:" in titles
+        assert ("The question:" in titles) == (command != "sql")

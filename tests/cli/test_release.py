@@ -159,7 +159,7 @@ def test_a_noise_for_many_answers_is_one_plan(run) -> None:
     assert [event["kind"] for event in events].count("plan") == 1
 
 
-def test_a_question_that_cannot_be_asked_opens_no_plan(run) -> None:
+def test_a_question_that_cannot_be_asked_opens_no_plan(run, tmp_path: Path) -> None:
     asked = (
         "release",
         "adult",
@@ -172,8 +172,11 @@ def test_a_question_that_cannot_be_asked_opens_no_plan(run) -> None:
         "--where",
     )
     run(*asked, "salary > 4", code=2)
+    assert not list(tmp_path.rglob("*.ledger"))
+    run(*asked, "age > 4")
+    run(*asked, "salary > 4", code=2)
     events = json.loads(run("ledger", "export", "adult", "--json").stdout)["events"]
-    assert "plan" not in [event["kind"] for event in events]
+    assert [event["kind"] for event in events].count("plan") == 1
 
 
 def test_data_without_a_budget_name_the_option_and_leave_no_ledger(run, tmp_path: Path) -> None:
@@ -412,3 +415,15 @@ def test_what_cannot_be_found_out_is_a_usage_error_in_the_words_of_the_command_l
     refused = run("release", "adult", *words, code=2).stderr
     assert said in refused
     assert "keys=" not in refused.replace("keys=['age']", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--by", "salary"), ("--where", "sex = 'F'"), ("--mean", "age"), ("--by", "sex", "--unit", "nobody")],
+)
+def test_a_first_question_that_cannot_be_answered_fixes_no_budget(
+    run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    run("release", "adult", *words, "--within", "5", "--budget", "epsilon=1", code=2)
+    run("sql", "adult", "SELECT COUNT(*) FROM x", "--within", "5", "--budget", "epsilon=1", code=2)
+    assert not list(tmp_path.rglob("*.ledger"))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail.check import choice, integer, rational
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
@@ -27,6 +27,8 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked: a statistic, its cells and its rows."""
+
+    title: ClassVar[str] = "The question"
 
     by: o.By = None
     where: o.Where = None

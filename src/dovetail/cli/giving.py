@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -26,6 +26,8 @@ PICTURES = (".png", ".svg", ".pdf")
 @dataclass(frozen=True, slots=True)
 class Giving:
     """Who asks, and how the answer is given."""
+
+    title: ClassVar[str] = "How the answer is given"
 
     analyst: o.Analyst = "local"
     clamp: o.Clamp = False

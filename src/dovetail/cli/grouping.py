@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import Any
+from typing import Annotated, Any, get_args
+
+from typer.core import TyperCommand
+
+
+class Sectioned(TyperCommand):
+    """A command whose help lists the options of each group under the title of the group."""
+
+    def format_options(self, context: Any, formatter: Any) -> None:
+        """Write arguments and options, section by section."""
+        sections: dict[str, list[Any]] = {}
+        for one in self.get_params(context):
+            usual = "Arguments" if one.param_type_name == "argument" else "Options"
+            title = getattr(one, "rich_help_panel", None) or usual
+            if (record := one.get_help_record(context)) is not None:
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command as Typer reads it: a parameter that is a dataclass stands for all of its fields.
+
+    A `title` of the dataclass becomes that of its options in the help.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -34,7 +55,18 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     single: list[Parameter] = []
     for one in taken:
         inner = signature(one.annotation, eval_str=True).parameters.values() if one.name in groups else [one]
-        single += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in inner]
+        title = getattr(groups.get(one.name), "title", None)
+        single += [_titled(each, title).replace(kind=Parameter.KEYWORD_ONLY) for each in inner]
     spread.__name__, spread.__doc__ = command.__name__, command.__doc__
     spread.__signature__ = Signature(single)  # type: ignore[attr-defined]
     return spread
+
+
+def _titled(parameter: Parameter, title: str | None) -> Parameter:
+    """Return the parameter with the title of its group noted for the help."""
+    if title is None:
+        return parameter
+    kind, option = get_args(parameter.annotation)
+    noted = copy(option)
+    noted.rich_help_panel = title
+    return parameter.replace(annotation=Annotated[kind, noted])

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail.errors import InvalidParameter
 
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from dovetail.ledger.statement import Standing
     from dovetail.privacy import Budget
     from dovetail.release import Source
+    from dovetail.release.query import Query
     from dovetail.session import Session
+
+    from .paying import Payment
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """Where the data, what is public of them and their budget are, and what is protected."""
+
+    title: ClassVar[str] = "Data, budget, and whom it protects"
 
     budget: o.Budget = None
     ledger: o.LedgerFile = None
@@ -58,6 +63,16 @@ class Opening:
                 raise _no_budget(source.name) from None
             raise
 
+    def rehearse(self, source: Source, payment: Payment, query: Query | str) -> None:
+        """Ask for the price first where the data have no budget yet.
+
+        A question that cannot be answered should not fix what is spent and whom it protects for good.
+        """
+        if self.budget is not None:
+            with self.pricing(source) as (session, standing):
+                if standing is None:
+                    payment.quoted(session, query, self.neighbours)
+
     @contextmanager
     def pricing(self, source: Source) -> Iterator[tuple[Session, Standing | None]]:
         """Open a session that only tells prices, and say where the budget of these data stands, if any.
@@ -70,7 +85,7 @@ class Opening:
 
         limit = self._limit()
         place: str | Path = self.ledger if self.ledger is not None else ledger_of(source)
-        if "://" in str(place) or Path(place).exists():
+        if Ledger.exists(place):
             with Ledger.open(place) as book:
                 standing = next((one for one in book.show(last=1).standings if one.name == source.name), None)
                 if standing is not None:

@@ -154,7 +154,10 @@ class Neighbour(StrEnum):
 
 Neighbours: TypeAlias = Annotated[
     Neighbour,
-    typer.Option(help="Protect that a row (with --unit: a person) is there at all, or what it holds."),
+    typer.Option(
+        metavar="RULE",
+        help="add-remove protects that a row (with --unit: a person) is there at all, replace what it holds.",
+    ),
 ]
 Unit: TypeAlias = Annotated[
     str | None,

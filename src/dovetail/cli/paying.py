@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail.check import integer, rational
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
@@ -33,6 +33,8 @@ _WAYS = """Nothing says how this answer is paid for. Choose one:
 @dataclass(frozen=True, slots=True)
 class Paying:
     """The ways to pay; one of them is chosen."""
+
+    title: ClassVar[str] = "How it is paid, one of these ways"
 
     within: o.Within = None
     probability: o.Probability = None

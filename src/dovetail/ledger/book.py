@@ -78,6 +78,19 @@ class Ledger:
         return cls(store)
 
     @classmethod
+    def exists(cls, location: str | Path) -> bool:
+        """Tell whether there is a ledger; nothing is made or checked.
+
+        >>> Ledger.exists("nowhere.ledger")
+        False
+        """
+        store, _, _ = _prepared(location, None, _PATIENCE)
+        try:
+            return store.exists()
+        finally:
+            store.close()
+
+    @classmethod
     def create(
         cls, location: str | Path, *, witness: str | Path | None = None, patience: float = _PATIENCE
     ) -> Ledger:

@@ -113,4 +113,6 @@ def _entry(row: Any, called: dict[int, str]) -> Entry:
             what = f"budget: {Budget.from_dict(content['after'])}"
         case _:
             state, what = "", f"created with {Budget.from_dict(content['budget'])}"
+            if "protects" in content:
+                what += f"; protects {content['protects']}"
     return Entry(row.sequence, row.at, called[row.dataset], content.get("analyst", ""), what, state, charge)

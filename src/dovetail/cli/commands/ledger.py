@@ -52,7 +52,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(
         epilog=examples(
             "dovetail ledger create people.csv --budget epsilon=1",
-            "dovetail ledger create clinic.ledger --dataset visits --budget epsilon=1,delta=1e-6",
+            "dovetail ledger create my.ledger --dataset visits --budget epsilon=1",
             "dovetail ledger create visits.csv --unit patient --budget epsilon=1",
         )
     )(create)

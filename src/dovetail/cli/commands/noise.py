@@ -22,7 +22,7 @@ _FORMS = listing(
 _EPILOG = examples(
     "dovetail noise geometric:0.5",
     "dovetail noise mixture:0.2,1,5 geometric:0.328 --within 5",
-    "dovetail noise piecewise:0.05,0.1,0.14@9,22 gaussian:13.4 --queries 10 --delta 1e-6",
+    "dovetail noise piecewise:0.05,0.1,0.14@9,22 gaussian:13.4 --queries 10",
 )
 
 Figures = dict[str, float | None]

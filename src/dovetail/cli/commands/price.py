@@ -11,7 +11,7 @@ import typer
 from dovetail.cli import options as o
 from dovetail.cli.answers import notes
 from dovetail.cli.asking import Asked
-from dovetail.cli.grouping import grouped
+from dovetail.cli.grouping import Sectioned, grouped
 from dovetail.cli.opening import Opening
 from dovetail.cli.paying import Paying
 from dovetail.cli.screen import number, plain_json, stdout
@@ -26,15 +26,15 @@ _UNKNOWN = "as the number of rows allows, which is private"
 
 _EPILOG = o.examples(
     "dovetail price adult --by education --within 5",
-    "dovetail price adult --by education --within 20 --queries 20 --budget epsilon=3,delta=1e-6",
+    "dovetail price adult --by sex --within 20 --queries 20 --budget epsilon=5",
     "dovetail price adult --where 'age >= 40' --within 10 --probability 0.99",
-    'dovetail price adult --sql "SELECT sex, AVG(age) FROM data GROUP BY sex" --epsilon 0.1',
+    'dovetail price adult --sql "SELECT AVG(age) FROM data" --epsilon 0.1',
 )
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(grouped(price))
+    app.command(cls=Sectioned, epilog=_EPILOG)(grouped(price))
 
 
 def price(
@@ -45,7 +45,7 @@ def price(
     sql: o.SqlOption = None,
     as_json: o.Json = False,
 ) -> None:
-    """Say what a question would cost and how exact its answer would be, before it is asked.
+    """Say what a question would cost, and how exact it would be.
 
     No row is read and nothing is spent.
     """

@@ -10,23 +10,23 @@ from dovetail.cli import options as o
 from dovetail.cli.answers import as_csv, show
 from dovetail.cli.asking import Asked
 from dovetail.cli.giving import Giving
-from dovetail.cli.grouping import grouped
+from dovetail.cli.grouping import Sectioned, grouped
 from dovetail.cli.opening import Opening
 from dovetail.cli.paying import Paying
 
 _EPILOG = o.examples(
     "dovetail release adult --by education --within 5 --budget epsilon=1",
     "dovetail release adult --by education,sex --where 'age >= 40' --epsilon 0.1",
-    "dovetail release adult --by age --bins age=0,30,60,120 --noise mixture:0.2,1,5",
+    "dovetail release adult --by age --bins age=0,30,60 --noise mixture:0.2,1,5",
     "dovetail release adult --mean age --low 0 --high 100 --step 1 --epsilon 0.1",
-    "dovetail release visits.csv --distinct --unit patient --max-rows 4 --epsilon 0.1",
-    "dovetail release people.csv --by region --within 5 --queries 20 --csv > regions.csv",
+    "dovetail release visits.csv --distinct --unit id --max-rows 4 --epsilon 0.1",
+    "dovetail release people.csv --by region --within 5 --queries 20 --csv",
 )
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(grouped(release))
+    app.command(cls=Sectioned, epilog=_EPILOG)(grouped(release))
 
 
 def release(data: o.Data, asked: Asked, paying: Paying, opening: Opening, giving: Giving) -> None:
@@ -38,6 +38,7 @@ def release(data: o.Data, asked: Asked, paying: Paying, opening: Opening, giving
     giving.check()
     source = opening.source(data)
     query, payment = asked.query(source), paying.read()
+    opening.rehearse(source, payment, query)
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, query, opening.neighbours)
         answer = session.batch([query], **giving.keywords, **pay)[0]

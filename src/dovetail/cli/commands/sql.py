@@ -8,20 +8,20 @@ import typer
 
 from dovetail.cli import options as o
 from dovetail.cli.giving import Giving
-from dovetail.cli.grouping import grouped
+from dovetail.cli.grouping import Sectioned, grouped
 from dovetail.cli.opening import Opening
 from dovetail.cli.paying import Paying
 from dovetail.cli.tables import show_table, table_as_csv
 
 _EPILOG = o.examples(
-    'dovetail sql adult "SELECT sex, COUNT(*) AS n FROM data GROUP BY sex" --within 20 --budget epsilon=1',
-    "dovetail sql adult \"SELECT AVG(age) FROM data WHERE sex = 'Female'\" --epsilon 0.1",
+    'dovetail sql adult "SELECT sex, COUNT(*) FROM data GROUP BY sex" --within 20',
+    'dovetail sql adult "SELECT AVG(age) FROM data WHERE age > 40" --epsilon 0.1',
 )
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(grouped(sql))
+    app.command(cls=Sectioned, epilog=_EPILOG)(grouped(sql))
 
 
 def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giving) -> None:
@@ -33,6 +33,7 @@ def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giv
     """
     giving.check()
     source, payment = opening.source(data), paying.read()
+    opening.rehearse(source, payment, text)
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, text, opening.neighbours)
         answer = session.sql(text, **giving.keywords, **pay)
