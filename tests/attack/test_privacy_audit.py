@@ -10,64 +10,25 @@ and must pass it for releases that are broken on purpose.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import lru_cache
-from math import inf, log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow
 import pytest
-from scipy.stats import beta
 
 import dovetail as dv
+from audit_runs import FALSE_ALARM, InMemory, least_epsilon
 from dovetail.audit.statistics import goodness_of_fit
 from dovetail.errors import LedgerError
-from dovetail.privacy import Charge
 from dovetail.release import answer, price, released, teller
-from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 from dovetail.release.sensitivity import Shift
 
 CELLS = 10_000
-FALSE_ALARM = 1e-9
 HIGH = 10
 NOISE = dv.GeometricMixture("0.4", 1, 3)
-
-
-@dataclass
-class InMemory:
-    """An account without a disk."""
-
-    budget: dv.Budget = field(default_factory=lambda: dv.Budget.pure(10**6))
-    settles: bool = True
-    charges: list[Charge] = field(default_factory=list)
-    stored: list[str] = field(default_factory=list)
-
-    def position(self) -> tuple[dv.Budget, Charge]:
-        return self.budget, Charge.zero()
-
-    def spent(self) -> Charge:
-        return Charge.zero()
-
-    def reserve(self, request: Request) -> Reservation | StoredAnswer:
-        self.charges.append(request.charge)
-        return Reservation(len(self.charges))
-
-    def settle(self, reservation: Reservation, answer: str) -> datetime:
-        if not self.settles:
-            raise LedgerError("the disk is full")
-        self.stored.append(answer)
-        return datetime.now(UTC)
-
-    def fail(self, reservation: Reservation, reason: str) -> None: ...
-
-    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
-        raise NotImplementedError
-
-    def plans(self) -> list[PlanState]:
-        return []
 
 
 def rows(extra: bool) -> pyarrow.Table:
@@ -103,23 +64,6 @@ def _gathered(answers: list[Any]) -> tuple[np.ndarray, float]:
     epsilon = answers[0].charge.epsilon
     assert epsilon is not None
     return np.concatenate([np.array(a.cells)[:, 0] for a in answers]), epsilon / 1e9
-
-
-def least_epsilon(one: np.ndarray, other: np.ndarray) -> float:
-    """Return what two samples prove to be lost, whichever table was the true one."""
-    points = np.unique(np.quantile(np.concatenate((one, other)), np.linspace(0.001, 0.999, 60)).astype(int))
-    events: list[Callable[[np.ndarray], np.ndarray]] = []
-    for point in points:
-        events += [lambda x, t=point: x <= t, lambda x, t=point: x >= t, lambda x, t=point: x == t]
-    level = FALSE_ALARM / (4 * len(events))
-    best = 0.0
-    for event in events:
-        for first, second in ((one, other), (other, one)):
-            hits, others = int(event(first).sum()), int(event(second).sum())
-            low = beta.ppf(level, hits, first.size - hits + 1) if hits else 0.0
-            high = beta.ppf(1 - level, others + 1, second.size - others) if others < second.size else 1.0
-            best = max(best, log(low / high) if low > 0 else -inf)
-    return best
 
 
 def proven(ask: Callable[..., tuple[np.ndarray, float]], folder: Path, times: int) -> tuple[float, float]:

@@ -1,0 +1,82 @@
+"""What audits share: an account without a disk, and lower bounds of what two samples prove to be lost.
+
+Bounds are those of Clopper and Pearson over many events, both ways round; together they are too high with
+probability `FALSE_ALARM` at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import exp, inf, log
+
+import numpy as np
+from scipy.stats import beta
+
+from dovetail.errors import LedgerError
+from dovetail.privacy import Budget, Charge
+from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
+
+FALSE_ALARM = 1e-9
+
+
+@dataclass
+class InMemory:
+    """An account without a disk, whose budget does not end."""
+
+    budget: Budget = field(default_factory=lambda: Budget.pure(10**6))
+    settles: bool = True
+    secret: bytes = b"the key of this dataset"
+    charges: list[Charge] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
+
+    def position(self) -> tuple[Budget, Charge]:
+        return self.budget, Charge.zero()
+
+    def spent(self) -> Charge:
+        return Charge.zero()
+
+    def reserve(self, request: Request) -> Reservation | StoredAnswer:
+        self.charges.append(request.charge)
+        return Reservation(len(self.charges))
+
+    def settle(self, reservation: Reservation, answer: str) -> datetime:
+        if not self.settles:
+            raise LedgerError("the disk is full")
+        self.stored.append(answer)
+        return datetime.now(UTC)
+
+    def fail(self, reservation: Reservation, reason: str) -> None: ...
+
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
+        raise NotImplementedError
+
+    def plans(self) -> list[PlanState]:
+        return []
+
+
+def least_epsilon(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the epsilon that two samples prove, whichever table was the true one."""
+    return max(log(low / high) if low > 0 else -inf for low, high in _chances(one, other))
+
+
+def least_delta(one: np.ndarray, other: np.ndarray, epsilon: float) -> float:
+    """Return the delta at an epsilon that two samples prove."""
+    return max(low - exp(epsilon) * high for low, high in _chances(one, other))
+
+
+def _chances(one: np.ndarray, other: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Yield the least chance of an event here and the largest there."""
+    both = np.concatenate((one, other))
+    # Just above the least lies what splits a lump at the end (nothing shown) from all else.
+    points = np.unique([*np.quantile(both, np.linspace(0.001, 0.999, 60)).astype(int), both.min() + 1])
+    events = (np.less_equal, np.greater_equal, np.equal)
+    level = FALSE_ALARM / (4 * len(events) * len(points))
+    for point in points:
+        for event in events:
+            for first, second in ((one, other), (other, one)):
+                hits, others = int(event(first, point).sum()), int(event(second, point).sum())
+                low = beta.ppf(level, hits, first.size - hits + 1) if hits else 0.0
+                high = beta.ppf(1 - level, others + 1, second.size - others) if others < second.size else 1.0
+                yield float(low), float(high)
