@@ -73,6 +73,7 @@ def test_rows_are_not_charged_to_a_budget_of_persons(run, visits: Path) -> None:
 
 def test_a_ledger_is_created_for_persons(run, visits: Path) -> None:
     run("ledger", "create", "visits.csv", "--unit", "Patient", "--budget", "epsilon=30")
+    assert "protects a person ('patient') added or removed" in run("ledger", "show", "visits.csv").stdout
     run("release", "visits.csv", *PERSONS, *PAID)
     run("release", "visits.csv", *PAID, code=5)
 

@@ -105,8 +105,10 @@ def indented(text: str, width: int) -> str:
     parts = []
     for line in text.split("\n"):
         margin = line[: len(line) - len(line.lstrip())]
-        parts += wrap(line, max(width, 20), subsequent_indent=margin, break_on_hyphens=False) or [""]
-    return "\n".join(parts)
+        # A number and its % sign stay together.
+        kept = line.replace(" %", "\xa0%")
+        parts += wrap(kept, max(width, 20), subsequent_indent=margin, break_on_hyphens=False) or [""]
+    return "\n".join(parts).replace("\xa0%", " %")
 
 
 def printable(text: str) -> str:

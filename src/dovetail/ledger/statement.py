@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
-from .names import first_name
+from .names import first_name, protected_by
 from .schema import datasets, events, plans, requests
 from .standing import standing
 
@@ -26,6 +26,7 @@ class Standing:
     budget: Budget
     spent: Charge
     remaining: Remaining
+    protects: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Statement:
         lines = []
         for one in self.standings:
             lines += [f"{one.name}: {one.budget}", f"  spent   {one.spent}", f"  remains {one.remaining}"]
+            lines += [] if one.protects is None else [f"  protects {one.protects}"]
         rows = [("no.", "when (UTC)", "who", "what", "state", "charge")]
         rows += [
             (
@@ -82,7 +84,8 @@ def statement(connection: Connection, dataset: int | None, last: int | None) -> 
     for row in map(dict[str, Any], connection.execute(chosen).mappings().all()):
         called[row["id"]] = first_name(connection, row["id"])
         budget, spent = standing(row)
-        standings.append(Standing(called[row["id"]], budget, spent, budget.remaining(spent)))
+        protects = protected_by(connection, row["id"])
+        standings.append(Standing(called[row["id"]], budget, spent, budget.remaining(spent), protects))
     query = (
         select(events, requests.c.state, plans.c.left)
         .outerjoin(requests, requests.c.id == events.c.sequence)
@@ -113,6 +116,4 @@ def _entry(row: Any, called: dict[int, str]) -> Entry:
             what = f"budget: {Budget.from_dict(content['after'])}"
         case _:
             state, what = "", f"created with {Budget.from_dict(content['budget'])}"
-            if "protects" in content:
-                what += f"; protects {content['protects']}"
     return Entry(row.sequence, row.at, called[row.dataset], content.get("analyst", ""), what, state, charge)

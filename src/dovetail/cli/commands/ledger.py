@@ -10,7 +10,7 @@ from dovetail.check import integer
 from dovetail.cli.budgets import read_budget
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
 from dovetail.cli.places import data_named, kept_under, ledger_place
-from dovetail.cli.screen import printable, stdout
+from dovetail.cli.screen import printable, say, stdout
 from dovetail.cli.screen import table as rows_of
 from dovetail.cli.words import entry_in_words
 from dovetail.errors import InvalidParameter
@@ -169,6 +169,8 @@ def _print(statement: Statement, place: str) -> None:
         screen.print(printable(f"{one.name}: {one.budget}"))
         screen.print(f"  spent    {one.spent}")
         screen.print(f"  remains  {one.remaining}")
+        if one.protects is not None:
+            say(screen, "  protects ", one.protects, "")
     shown = rows_of("no.", "when (UTC)", "who", "what", "state", "charge")
     for column in (shown.columns[1], shown.columns[5]):
         column.no_wrap = True
