@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, Noise
+from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, Noise, PiecewiseLaplace
 from strategies import integer_noises, noises
 
 EACH = [
@@ -126,6 +127,32 @@ def test_densities_are_symmetric_and_fall_outward(noise: Noise, x: float) -> Non
     assert density(x) == density(-x)
     assert density(x + 1) <= density(x)
     assert noise.within(-1) == 0
+
+
+EIGHT = PiecewiseLaplace([f"0.{i}" for i in range(1, 9)], range(2, 16, 2))
+
+
+@pytest.mark.parametrize("noise", [*EACH, EIGHT], ids=repr)
+def test_points_and_earlier_results_stay_as_they_were(noise: Noise) -> None:
+    """Blocks are worked on in place, in arrays that the next call uses again."""
+    x = np.random.default_rng(3).laplace(scale=4, size=70_000)
+    before = x.copy()
+    for function in functions(noise):
+        first = function(x)
+        kept = first.copy()
+        assert (x == before).all()
+        second = function(x[::-1])
+        assert (first == kept).all()
+        assert (second == kept[::-1]).all()
+        assert (first[40_000:40_010] == function(x[40_000:40_010])).all()
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    x = np.random.default_rng(4).laplace(scale=4, size=300_000)
+    alone = EIGHT.cdf(x)
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(lambda _: EIGHT.cdf(x), range(16)):
+            assert (result == alone).all()
 
 
 def test_memory_stays_at_the_result_and_one_block() -> None:

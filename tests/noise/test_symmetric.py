@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric, GeometricMixture, IntegerNoise, Laplace, Noise, PiecewiseLaplace
+from dovetail.noise import (
+    DiscreteGaussian,
+    Geometric,
+    GeometricMixture,
+    IntegerNoise,
+    Laplace,
+    Noise,
+    PiecewiseLaplace,
+    Staircase,
+)
 from oracles import mp, number, oracle, relative_error
 from strategies import integer_noises, laplaces, narrow_integers, narrow_laplaces, noises
 
@@ -51,10 +60,28 @@ def test_ppf_is_odd(noise: Noise, p: float) -> None:
     assert low <= 0 <= high
 
 
-def test_ppf_has_scipys_meaning_at_the_ends_and_outside() -> None:
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Geometric(1),
+        Laplace(1),
+        Laplace(1).rounded(),
+        GeometricMixture("0.2", 1, 5),
+        PiecewiseLaplace((1, "0.2", 3), (1, 7)),
+        DiscreteGaussian(3),
+        DiscreteGaussian(1000),
+        Staircase(1),
+    ],
+    ids=repr,
+)
+def test_ppf_reaches_the_ends_of_the_line_and_is_nan_outside(noise: Noise) -> None:
+    assert noise.ppf([0, 0.5, 1]).tolist() == [-np.inf, 0, np.inf]
+    assert np.isnan(noise.ppf([-0.1, 1.1, np.nan])).all()
+    assert noise.ppf(5e-324) <= noise.ppf(1e-300) < noise.ppf(1e-9) < 0
+
+
+def test_ppf_goes_far_down() -> None:
     for noise in (Geometric(1), Laplace(1), Laplace(1).rounded()):
-        assert noise.ppf([0, 0.5, 1]).tolist() == [-np.inf, 0, np.inf]
-        assert np.isnan(noise.ppf([-0.1, 1.1, np.nan])).all()
         assert noise.ppf(5e-324) < -700
 
 

@@ -52,6 +52,13 @@ def test_the_laplace_is_the_whole_one_given_its_bound() -> None:
     assert noise.quantile_abs(0.5) == pytest.approx(float(noise.ppf(0.75)), rel=1e-12)
 
 
+@pytest.mark.parametrize("noise", [TruncatedGeometric(0.3, 10), TruncatedLaplace(0.7, "2.5")], ids=repr)
+def test_ppf_ends_at_the_bound(noise: TruncatedGeometric | TruncatedLaplace) -> None:
+    bound = float(noise.bound)
+    assert noise.ppf([0, 5e-324, 0.5, 1]).tolist() == [-bound, -bound, 0, bound]
+    assert np.isnan(noise.ppf([-0.1, 1.1])).all()
+
+
 def test_no_release_may_use_them() -> None:
     assert not TruncatedGeometric(1, 5).releasable
     assert not TruncatedLaplace(1, 5).releasable

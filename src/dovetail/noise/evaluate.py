@@ -13,6 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
+from threading import local
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,33 +24,63 @@ from dovetail.exact import Decay, ball, nearest
 
 Floats: TypeAlias = NDArray[np.float64]
 
-# A block and its few working arrays stay in the processor's cache, and below the size at which the
-# allocator would fetch fresh pages from the system for each of them.
-_BLOCK = 1 << 12
+# A block and its few working arrays stay in the processor's cache.
+_BLOCK = 1 << 15
+# Integers are looked up in a table if there are at least so many.
+_MANY = 1 << 16
 # The quick forms lose about this factor of the last place at most: 2e-13.
 _TAME = 1024.0
 _FEW = 4
 _LARGEST = np.finfo(np.float64).max
 
 
+class _Room(local):
+    """Working arrays for a block, of each thread its own: new ones would cost more than the arithmetic."""
+
+    def __init__(self) -> None:
+        self._number = np.empty(_BLOCK, np.intp)
+        self._term = np.empty(_BLOCK)
+        self._flag = np.empty(_BLOCK, np.bool_)
+
+    def number(self, x: Floats) -> NDArray[np.intp]:
+        """Return room for an index of each x."""
+        return self._number[: x.size] if x.size <= _BLOCK else np.empty(x.size, np.intp)
+
+    def term(self, x: Floats) -> Floats:
+        """Return room for a number of each x."""
+        return self._term[: x.size] if x.size <= _BLOCK else np.empty(x.size)
+
+    def flag(self, x: Floats) -> NDArray[np.bool_]:
+        """Return room for a truth of each x."""
+        return self._flag[: x.size] if x.size <= _BLOCK else np.empty(x.size, np.bool_)
+
+
+_room = _Room()
+
+
 def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x") -> float | Floats:
-    """Apply `function` block by block; a scalar gives a float, an array an array of its shape."""
+    """Apply `function` block by block; a scalar gives a float, an array an array of its shape.
+
+    A block is a copy, and lies where its result will be: the function may work in place, and best returns it.
+    """
     values = numbers(name, x)
     flat = values.reshape(-1)
     out = np.empty(flat.shape, np.float64)
     # Far out a log-probability is -inf; a block with infinities of both signs has no sum.
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, flat.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            part = flat[block].astype(np.float64)
+            part = out[start : start + _BLOCK]
+            part[:] = flat[start : start + _BLOCK]
             # The sum of a block is NaN if one of its values is; infinities of both signs are looked at too.
+            unknown = None
             if values.dtype.kind == "f" and np.isnan(np.add.reduce(part)):
                 unknown = np.isnan(part)
                 part[unknown] = 0.0
-                out[block] = function(part)
-                out[block][unknown] = np.nan
-            else:
-                out[block] = function(part)
+            result = function(part)
+            if result is not part:
+                part[:] = result
+            if unknown is not None:
+                part[unknown] = np.nan
     return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
 
 
@@ -78,7 +109,7 @@ def _as_float(value: object) -> float:
 def lookup(function: Callable[[Floats], Floats], k: ArrayLike, name: str = "x") -> float | Floats:
     """Apply `function` like `blockwise`; many integers from a small range are looked up in a table of it."""
     values = numbers(name, k)
-    if values.dtype.kind != "i" or values.size < 16 * _BLOCK:
+    if values.dtype.kind != "i" or values.size < _MANY:
         return blockwise(function, values)
     low, high = int(values.min()), int(values.max())
     if max(high, -low) > min(values.size // 8, 1 << 18):
@@ -87,17 +118,16 @@ def lookup(function: Callable[[Floats], Floats], k: ArrayLike, name: str = "x") 
     table = blockwise(function, np.concatenate([np.arange(0, max(high, 0) + 1), np.arange(min(low, 0), 0)]))
     flat = values.reshape(-1)
     out = np.empty(flat.shape, np.float64)
-    for start in range(0, flat.size, 16 * _BLOCK):
-        block = slice(start, start + 16 * _BLOCK)
+    for start in range(0, flat.size, _MANY):
+        block = slice(start, start + _MANY)
         np.take(table, flat[block], out=out[block], mode="wrap")
     return out.reshape(values.shape)
 
 
-def one_minus(tail: Floats, where: NDArray[np.bool_]) -> Floats:
-    """Return 1 - tail where told, and the tail itself elsewhere, as |1 - tail| or |0 - tail|: no branch."""
-    result = where.astype(np.float64)
-    result -= tail
-    return np.abs(result, out=result)
+def one_minus(tail: Floats, where: NDArray[np.bool_], out: Floats) -> Floats:
+    """Put 1 - tail where told, and the tail itself elsewhere, as |1 - tail| or |0 - tail|: no branch."""
+    np.subtract(where, tail, out=out)
+    return np.abs(out, out=out)
 
 
 def _split(value: Fraction) -> tuple[float, float]:
@@ -202,23 +232,28 @@ class DecayTable:
         """Return the number of the stretch of each x >= 0 (0 for all, where there is one)."""
         if len(self.rate) == 1:
             return 0
-        if len(self.rate) == 2:
-            return self._at_least(x, 1).astype(np.intp)
-        number = np.zeros(x.shape, np.uint8)
-        for i in range(1, len(self.rate)):
-            number += self._at_least(x, i).view(np.uint8)
-        return number.astype(np.intp)
+        number = _room.number(x)
+        passed = self._at_least(x, 1).view(np.uint8)
+        flag = _room.flag(x)
+        for i in range(2, len(self.rate)):
+            passed += self._at_least(x, i, flag).view(np.uint8)
+        np.copyto(number, passed)
+        return number
 
-    def _at_least(self, x: Floats, i: int) -> NDArray[np.bool_]:
-        start = float(self.start[i])
-        return x > start if self.start_rest[i] > 0 else x >= start
+    def _at_least(self, x: Floats, i: int, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        compare = np.greater if self.start_rest[i] > 0 else np.greater_equal
+        flags: NDArray[np.bool_] = compare(x, self.start[i], out=out)
+        return flags
 
     def log_density(self, x: Floats) -> Floats:
         """Return the log of the probability or density at x >= 0."""
         if self.tame and self.envelope is not None:
-            result: Floats = self._line(self.lift, x, 0)
+            result = self._line(self.lift, x, 0)
+            other = _room.term(x)
             for i in range(1, len(self.rate)):
-                self.envelope(result, self._line(self.lift, x, i), out=result)
+                np.multiply(x, -self.rate[i], out=other)
+                other += self.lift[i]
+                self.envelope(result, other, out=result)
             return result
         number = self.find(x)
         if self.tame:
@@ -236,7 +271,7 @@ class DecayTable:
             return result
         result = self.rate.take(number)
         result *= x
-        return np.subtract(lift.take(number), result, out=result)
+        return np.subtract(lift.take(number, out=_room.term(x), mode="clip"), result, out=result)
 
     def _after_start(self, x: Floats, number: NDArray[np.intp] | int) -> Floats:
         """Return x - start; the rest of an inexact start is taken off after the exact difference."""
@@ -273,7 +308,7 @@ class DecayTable:
         quick = self._line(self.tail_lift, x, number)
         np.exp(quick, out=quick)
         if not isinstance(number, int):
-            quick += self.rest.take(number)
+            quick += self.rest.take(number, out=_room.term(x), mode="clip")
         return quick
 
     def log_tail(self, x: Floats) -> Floats:

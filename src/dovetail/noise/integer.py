@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,11 @@ class IntegerNoise(Noise):
     @abstractmethod
     def _tail_here(self, k: int) -> arb:
         """Return P(Y >= k), k >= 1, as a ball at the working precision."""
+
+    @property
+    def _farthest(self) -> float:
+        """The largest size that can occur."""
+        return inf
 
     @property
     def runs(self) -> tuple[sampling.Run, ...] | None:
@@ -77,21 +82,22 @@ class IntegerNoise(Noise):
         return blockwise(self._log_pmf, k, "k")
 
     def _log_pmf(self, x: Floats) -> Floats:
-        result = self._log_density(np.abs(x))
         between = x != np.floor(x)
+        result = self._log_density(np.abs(x, out=x))
         if between.any():
             result[between] = -np.inf
         return result
 
     def _pmf(self, x: Floats) -> Floats:
-        result = self._log_pmf(x)
-        return np.exp(result, out=result)
+        return np.exp(self._log_pmf(x), out=x)
 
     def _cdf(self, x: Floats) -> Floats:
-        return one_minus(self._tail(_nearer_tail(x)), where=x >= 0)
+        right = x >= 0
+        return one_minus(self._tail(_nearer_tail(x)), right, out=x)
 
     def _sf(self, x: Floats) -> Floats:
-        return one_minus(self._tail(_nearer_tail(x)), where=x < 0)
+        left = x < 0
+        return one_minus(self._tail(_nearer_tail(x)), left, out=x)
 
     def _log_sf(self, x: Floats) -> Floats:
         left = x < 0
@@ -108,8 +114,8 @@ class IntegerNoise(Noise):
         # cdf is rounded to 2^-53 there, half of that is allowed, so that ppf(cdf(k)) is k.
         result[right] = self._deepest(np.nextafter(1 - p[right] + 2.0**-54, 1.0))
         result[p == 0.5] = 0  # by symmetry, however wide the noise
-        result[p == 0] = -np.inf
-        result[p == 1] = np.inf
+        result[p == 0] = -self._farthest
+        result[p == 1] = self._farthest
         return result
 
     def _deepest(self, tail: Floats) -> Floats:
@@ -144,9 +150,9 @@ class IntegerNoise(Noise):
 
 
 def _nearer_tail(x: Floats) -> Floats:
-    """Return the k >= 1 of the tail that x cuts off: -floor(x) on the left, floor(x) + 1 on the right."""
-    result = np.floor(x)
-    result += 0.5
-    np.abs(result, out=result)
-    result += 0.5
-    return result
+    """Make x the k >= 1 of the tail that it cuts off: -floor(x) on the left, floor(x) + 1 on the right."""
+    np.floor(x, out=x)
+    x += 0.5
+    np.abs(x, out=x)
+    x += 0.5
+    return x

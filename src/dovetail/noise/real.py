@@ -34,20 +34,25 @@ class RealNoise(Noise):
 
     def pdf(self, x: ArrayLike) -> float | Floats:
         """Return the density at x."""
-        return blockwise(lambda block: np.exp(self._log_density(np.abs(block))), x)
+        return blockwise(self._pdf, x)
 
     def log_pdf(self, x: ArrayLike) -> float | Floats:
         """Return the log of the density at x, also where the density is too small for a float."""
         return blockwise(lambda block: self._log_density(np.abs(block)), x)
 
+    def _pdf(self, x: Floats) -> Floats:
+        return np.exp(self._log_density(np.abs(x, out=x)), out=x)
+
     def _log_density(self, y: Floats) -> Floats:
         return self._table.log_density(y)
 
     def _cdf(self, x: Floats) -> Floats:
-        return one_minus(self._table.tail(np.abs(x)), where=x >= 0)
+        right = x >= 0
+        return one_minus(self._table.tail(np.abs(x, out=x)), right, out=x)
 
     def _sf(self, x: Floats) -> Floats:
-        return one_minus(self._table.tail(np.abs(x)), where=x < 0)
+        left = x < 0
+        return one_minus(self._table.tail(np.abs(x, out=x)), left, out=x)
 
     def _log_sf(self, x: Floats) -> Floats:
         result = self._table.log_tail(np.abs(x))
@@ -61,8 +66,8 @@ class RealNoise(Noise):
         size = self._table.inverse_tail(np.minimum(side, 1 - side))
         result[inside] = np.where(side < 0.5, -size, size)
         result[p == 0.5] = 0.0
-        result[p == 0] = -np.inf
-        result[p == 1] = np.inf
+        result[p == 0] = -self._table.end[-1]
+        result[p == 1] = self._table.end[-1]
         return result
 
     def _within(self, t: Floats) -> Floats:

@@ -93,6 +93,8 @@ class Noise(ABC):
     def ppf(self, p: ArrayLike) -> float | Floats:
         """Return the least x with P(Y <= x) >= p, as a float; outside [0, 1] it is NaN.
 
+        At 0 and 1 it is the end of the support, which is infinite unless the noise is truncated.
+
         Paper: Algorithms 1 and 2, corrected.
         """
         return blockwise(self._ppf, p, "p")

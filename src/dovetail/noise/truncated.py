@@ -63,6 +63,10 @@ class TruncatedGeometric(DecayingNoise):
         stretch = Stretch(Fraction(0), Fraction(self.bound + 1), self.epsilon, Fraction(0))
         return Decay((stretch,), whole=True)
 
+    @property
+    def _farthest(self) -> float:
+        return float(self.bound)
+
     def _tail(self, k: Floats) -> Floats:
         return np.where(k > self.bound, 0.0, super()._tail(np.minimum(k, self.bound)))
 
