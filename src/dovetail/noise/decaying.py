@@ -10,7 +10,8 @@ from flint import arb
 from dovetail.exact import Decay
 from dovetail.sampling import Run
 
-from .evaluate import DecayTable, Floats
+from .arrays import Floats
+from .evaluate import DecayTable
 from .integer import IntegerNoise
 
 

@@ -9,125 +9,19 @@ Where no constant is large and little cancels, the same tail is  exp(lift - rate
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
-from math import inf
-from threading import local
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay, ball, nearest
 
-Floats: TypeAlias = NDArray[np.float64]
+from .arrays import Floats, room
 
-# A block and its few working arrays stay in the processor's cache.
-_BLOCK = 1 << 15
-# Integers are looked up in a table if there are at least so many.
-_MANY = 1 << 16
 # The quick forms lose about this factor of the last place at most: 2e-13.
 _TAME = 1024.0
 _FEW = 4
 _LARGEST = np.finfo(np.float64).max
-
-
-class _Room(local):
-    """Working arrays for a block, of each thread its own: new ones would cost more than the arithmetic."""
-
-    def __init__(self) -> None:
-        self._number = np.empty(_BLOCK, np.intp)
-        self._term = np.empty(_BLOCK)
-        self._flag = np.empty(_BLOCK, np.bool_)
-
-    def number(self, x: Floats) -> NDArray[np.intp]:
-        """Return room for an index of each x."""
-        return self._number[: x.size] if x.size <= _BLOCK else np.empty(x.size, np.intp)
-
-    def term(self, x: Floats) -> Floats:
-        """Return room for a number of each x."""
-        return self._term[: x.size] if x.size <= _BLOCK else np.empty(x.size)
-
-    def flag(self, x: Floats) -> NDArray[np.bool_]:
-        """Return room for a truth of each x."""
-        return self._flag[: x.size] if x.size <= _BLOCK else np.empty(x.size, np.bool_)
-
-
-_room = _Room()
-
-
-def blockwise(function: Callable[[Floats], Floats], x: ArrayLike, name: str = "x") -> float | Floats:
-    """Apply `function` block by block; a scalar gives a float, an array an array of its shape.
-
-    A block is a copy, and lies where its result will be: the function may work in place, and best returns it.
-    """
-    values = numbers(name, x)
-    flat = values.reshape(-1)
-    out = np.empty(flat.shape, np.float64)
-    # Far out a log-probability is -inf; a block with infinities of both signs has no sum.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, flat.size, _BLOCK):
-            part = out[start : start + _BLOCK]
-            part[:] = flat[start : start + _BLOCK]
-            # The sum of a block is NaN if one of its values is; infinities of both signs are looked at too.
-            unknown = None
-            if values.dtype.kind == "f" and np.isnan(np.add.reduce(part)):
-                unknown = np.isnan(part)
-                part[unknown] = 0.0
-            result = function(part)
-            if result is not part:
-                part[:] = result
-            if unknown is not None:
-                part[unknown] = np.nan
-    return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
-
-
-def numbers(name: str, x: ArrayLike) -> NDArray[Any]:
-    """Return x as an array of floats or integers; what no float can hold is infinite."""
-    try:
-        values = np.asarray(x)
-        if values.dtype.kind == "O":
-            values = np.array([_as_float(value) for value in values.flat]).reshape(values.shape)
-    except (TypeError, ValueError):
-        values = np.asarray(None)
-    if values.dtype.kind not in "fiu":
-        raise InvalidParameter(name, x, "a real number or an array of them")
-    return values
-
-
-def _as_float(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
-        raise TypeError("not a real number")
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
-
-
-def lookup(function: Callable[[Floats], Floats], k: ArrayLike, name: str = "x") -> float | Floats:
-    """Apply `function` like `blockwise`; many integers from a small range are looked up in a table of it."""
-    values = numbers(name, k)
-    if values.dtype.kind != "i" or values.size < _MANY:
-        return blockwise(function, values)
-    low, high = int(values.min()), int(values.max())
-    if max(high, -low) > min(values.size // 8, 1 << 18):
-        return blockwise(function, values)
-    # A negative index counts from the end of the table, so each k is its own index.
-    table = blockwise(function, np.concatenate([np.arange(0, max(high, 0) + 1), np.arange(min(low, 0), 0)]))
-    flat = values.reshape(-1)
-    out = np.empty(flat.shape, np.float64)
-    for start in range(0, flat.size, _MANY):
-        block = slice(start, start + _MANY)
-        np.take(table, flat[block], out=out[block], mode="wrap")
-    return out.reshape(values.shape)
-
-
-def one_minus(tail: Floats, where: NDArray[np.bool_], out: Floats) -> Floats:
-    """Put 1 - tail where told, and the tail itself elsewhere, as |1 - tail| or |0 - tail|: no branch."""
-    np.subtract(where, tail, out=out)
-    return np.abs(out, out=out)
 
 
 def _split(value: Fraction) -> tuple[float, float]:
@@ -232,9 +126,9 @@ class DecayTable:
         """Return the number of the stretch of each x >= 0 (0 for all, where there is one)."""
         if len(self.rate) == 1:
             return 0
-        number = _room.number(x)
+        number = room.number(x)
         passed = self._at_least(x, 1).view(np.uint8)
-        flag = _room.flag(x)
+        flag = room.flag(x)
         for i in range(2, len(self.rate)):
             passed += self._at_least(x, i, flag).view(np.uint8)
         np.copyto(number, passed)
@@ -249,7 +143,7 @@ class DecayTable:
         """Return the log of the probability or density at x >= 0."""
         if self.tame and self.envelope is not None:
             result = self._line(self.lift, x, 0)
-            other = _room.term(x)
+            other = room.term(x)
             for i in range(1, len(self.rate)):
                 np.multiply(x, -self.rate[i], out=other)
                 other += self.lift[i]
@@ -271,7 +165,7 @@ class DecayTable:
             return result
         result = self.rate.take(number)
         result *= x
-        return np.subtract(lift.take(number, out=_room.term(x), mode="clip"), result, out=result)
+        return np.subtract(lift.take(number, out=room.term(x), mode="clip"), result, out=result)
 
     def _after_start(self, x: Floats, number: NDArray[np.intp] | int) -> Floats:
         """Return x - start; the rest of an inexact start is taken off after the exact difference."""
@@ -308,7 +202,7 @@ class DecayTable:
         quick = self._line(self.tail_lift, x, number)
         np.exp(quick, out=quick)
         if not isinstance(number, int):
-            quick += self.rest.take(number, out=_room.term(x), mode="clip")
+            quick += self.rest.take(number, out=room.term(x), mode="clip")
         return quick
 
     def log_tail(self, x: Floats) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.errors import InvalidParameter
 
-from .evaluate import Floats
+from .arrays import Floats
 from .least import least_float
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact import ball, nearest
 from dovetail.exact.bell import Bell
 
-from .evaluate import Floats
+from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
 from .piecewise import shown, text

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from dovetail.exact import Decay
 
-from .evaluate import DecayTable, Floats, blockwise, one_minus
+from .arrays import Floats, blockwise, one_minus
+from .evaluate import DecayTable
 from .expect import expect_real
 from .least import least_float
 from .symmetric import Noise

@@ -22,7 +22,7 @@ from dovetail.check import Real
 from dovetail.exact import ball, nearest
 from dovetail.sampling import Run
 
-from .evaluate import Floats
+from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
 from .piecewise import read, shown, text

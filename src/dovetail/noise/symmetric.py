@@ -16,7 +16,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.exact import ball, nearest, refined
 
-from .evaluate import Floats, blockwise
+from .arrays import Floats, blockwise
 
 _BETA_FIX = "Give the chance that may be missed, for example 0.05."
 

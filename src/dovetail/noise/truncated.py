@@ -19,8 +19,8 @@ from dovetail import check, sampling
 from dovetail.check import Real
 from dovetail.exact import Decay, Stretch
 
+from .arrays import Floats
 from .decaying import DecayingNoise
-from .evaluate import Floats
 from .laplace import FINENESS
 from .piecewise import read, shown, text
 from .real import RealNoise

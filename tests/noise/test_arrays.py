@@ -100,6 +100,24 @@ def test_many_integers_are_looked_up_and_agree_with_one_by_one(noise: Noise, wid
     for function in (noise.pmf, noise.cdf, noise.sf):
         np.testing.assert_array_equal(function(k)[:: 1 << 12], function(some))
         np.testing.assert_array_equal(function(k.astype(np.int32))[:: 1 << 12], function(some))
+        np.testing.assert_array_equal(function(k.astype(float))[:: 1 << 12], function(some))
+
+
+@settings(max_examples=30, deadline=None)
+@given(integer_noises, st.integers(1, 3000), st.integers(0, 2**32 - 1))
+def test_a_few_points_between_many_integers_are_not_rounded(noise: Noise, width: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-width, width + 1, size=1 << 17).astype(float)
+    odd = np.array([70_000, 70_001, 99_999, 131_071])
+    x[odd] += rng.uniform(-0.9, 0.9, 4)
+    x[100_000] = nan
+    for function in (noise.pmf, noise.cdf, noise.sf):
+        table = function(x)
+        np.testing.assert_array_equal(table[odd], function(x[odd]))
+        assert np.isnan(table[100_000])
+        x[100_000] = 0
+        np.testing.assert_array_equal(function(x)[odd], function(x[odd]))
+        x[100_000] = nan
 
 
 def test_look_up_keeps_small_types_one_sided_ranges_and_shapes() -> None:
