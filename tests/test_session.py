@@ -348,6 +348,12 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         assert session.quote(dv.Count(), queries=2, noise=dv.Geometric("0.1")).charge.epsilon == 2 * 10**8
         with pytest.raises(dv.InvalidParameter, match="together with queries="):
             session.quote(dv.Count(), queries=2, within=5)
+        for wrong in (5, [], None, ["SELECT"]):
+            with pytest.raises(dv.InvalidParameter, match="queries"):
+                session.quote(wrong, queries=2)
+        for slots in (0, -1, "nan", 10**7):
+            with pytest.raises(dv.InvalidParameter, match="queries"):
+                session.quote(dv.Count(), queries=slots)
         assert (session.remaining.epsilon, session.plans) == (1, [])
 
 

@@ -91,14 +91,7 @@ class Teller:
 
     def priced(self, queries: Sequence[Query], pay: Pay) -> Priced:
         """Check and price queries from their text alone."""
-        if not 0 < len(queries) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in queries):
-            raise InvalidParameter(
-                "queries",
-                queries,
-                f"a list of 1 to {MOST_TOGETHER} queries",
-                'For example [Count("age > 40")].',
-            )
-        questions = tuple(self._checked(query) for query in queries)
+        questions = self._all_checked(queries)
         if pay.clamp and not all(map(never_negative, questions)):
             raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
         if pay.plan is not None:
@@ -114,9 +107,19 @@ class Teller:
 
     def sketched(self, queries: Sequence[Query], noise: IntegerNoise, slots: int) -> Priced:
         """Price a plan that is not open yet, as these queries would use it."""
-        questions = tuple(self._checked(query) for query in queries)
+        questions = self._all_checked(queries)
         plan = sketched_plan(self.account, noise, slots, self.neighbours)
         return _by_plan(questions, plan, plan.charge)
+
+    def _all_checked(self, queries: Sequence[Query]) -> tuple[Question, ...]:
+        if not 0 < len(queries) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in queries):
+            raise InvalidParameter(
+                "queries",
+                queries,
+                f"a list of 1 to {MOST_TOGETHER} queries",
+                'For example [Count("age > 40")].',
+            )
+        return tuple(map(self._checked, queries))
 
     def _checked(self, query: Query) -> Question:
         question = query.checked(self.table)
