@@ -62,6 +62,12 @@ def test_the_gradients_are_those_of_differences(epsilon: float | None) -> None:
             assert gradient[axis] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 
+def information(profile: Profile) -> np.ndarray:
+    """Return the Fisher information in the limit of small rates: the mean of rate²."""
+    masses = profile.masses()
+    return np.asarray((masses * profile.rates**2).sum(axis=-1) / masses.sum(axis=-1))
+
+
 @pytest.mark.parametrize("pieces", sorted(SHAPES))
 def test_the_stored_shapes_have_the_published_information_and_are_local_minima(pieces: int) -> None:
     rates, breaks = SHAPES[pieces]
@@ -69,7 +75,7 @@ def test_the_stored_shapes_have_the_published_information_and_are_local_minima(p
 
     def product(rates: np.ndarray, starts: np.ndarray) -> np.ndarray:
         profile = Profile(rates, starts)
-        return np.asarray(np.log(profile.information() * profile.moment(2)))
+        return np.asarray(np.log(information(profile) * profile.moment(2)))
 
     base_rates, base_starts = np.array(rates) * small, np.array([0.0, *breaks]) / small
     assert np.exp(product(base_rates, base_starts)) == pytest.approx(PUBLISHED[pieces], abs=6e-4)
@@ -92,7 +98,7 @@ def test_the_stored_shapes_are_found_again() -> None:
 
         def product(point: np.ndarray, layout: Layout = layout) -> tuple[float, np.ndarray]:
             profile = layout.profile(complex_steps(point))
-            values = np.log(profile.information() * profile.moment(2))
+            values = np.log(information(profile) * profile.moment(2))
             return float(values[0].real), slopes(values)
 
         found = minimize(product, start, jac=True, method="BFGS", options={"gtol": 1e-7})

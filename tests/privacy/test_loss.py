@@ -260,6 +260,14 @@ class TestRounded:
             earlier = mpmath.log(-mpmath.expm1(-whole) * mpmath.exp(whole) / (inside + after))
             assert never_below_and_close(Fraction(loss.worst), max(truth, earlier), 1e-14)
 
+    def test_the_worst_case_of_many_uses_is_an_exact_sum(self):
+        """A float part and a rational one, neither of which is a multiple of the other's last digit."""
+        rounded = PiecewiseLaplace((1, 5, 1), ("5.2", "5.2000000000000001")).rounded()
+        one, two = privacy_loss(rounded), privacy_loss(Geometric("1/3"))
+        both = one.compose(7).then(two.compose(11))
+        assert both.worst == 7 * Fraction(one.worst) + 11 * Fraction(1, 3)
+        assert Fraction(both.epsilon) >= both.worst
+
 
 def test_a_loss_needs_a_noise_that_it_knows():
     with pytest.raises(InvalidParameter, match="from_pmfs"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import loss_oracle as oracle
-from dovetail.noise import Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
+from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.release.plan import Plan, covering_stretch, covers, plan_charge
@@ -133,3 +133,12 @@ def test_a_plan_that_does_not_fit_is_priced_so_that_the_account_refuses_it() -> 
     budget = Budget.approximate("0.1", "1e-6")
     charge = plan_charge(privacy_loss(Geometric(1)).compose(100), budget, Charge.zero())
     assert not budget.allows(Charge.zero(), charge)
+
+
+def test_a_gaussian_plan_covers_wide_sums_as_far_out_as_a_delta_is_counted() -> None:
+    noise, shift = DiscreteGaussian(3), 20
+    wide = privacy_loss(noise.stretched(covering_stretch(noise, shift)), sensitivity=shift)
+    paid = privacy_loss(noise)
+    for epsilon in range(16):
+        assert wide.delta(epsilon / 4) <= paid.delta(epsilon / 4)
+    assert paid.delta(4) < 1e-23

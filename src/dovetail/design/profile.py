@@ -78,11 +78,6 @@ class Profile:
         """Return ln E exp|L| of one use at a shift by 1."""
         return np.asarray(np.log((self.masses() * (np.exp(self.rates) + 1)).sum(axis=-1)))
 
-    def information(self) -> Array:
-        """Return the Fisher information in the limit of small rates: the mean of rate²."""
-        weights = self._tops() * self._sums()[0]
-        return np.asarray((weights * self.rates**2).sum(axis=-1) / weights.sum(axis=-1))
-
 
 def complex_steps(point: NDArray[np.float64]) -> Array:
     """Return the point moved by i·tiny along each axis: imaginary parts of results / tiny are derivatives."""

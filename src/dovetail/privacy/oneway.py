@@ -37,14 +37,10 @@ class OneWay:
         return self.parts[0][0] if len(self.parts) == 1 and self.parts[0][1] == 1 else None
 
     def worst(self) -> Fraction | float:
-        """Return the largest possible loss, exact where it is rational."""
-        total: Fraction | float = Fraction(0)
-        for atoms, uses in self.parts:
-            if isinstance(atoms.worst, float) or isinstance(total, float):
-                total = nextafter(float(total) + nextafter(uses * float(atoms.worst), inf), inf)
-            else:
-                total += uses * atoms.worst
-        return total
+        """Return the largest possible loss; the sum is exact, so it rounds nothing that parts have not."""
+        if any(atoms.worst == inf for atoms, _ in self.parts):
+            return inf
+        return sum((uses * Fraction(atoms.worst) for atoms, uses in self.parts), Fraction(0))
 
     def infinite(self) -> float:
         """Return the probability of an infinite loss."""

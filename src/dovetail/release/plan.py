@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .ports import Account, PlanState
 
 _MARGIN = 1e-9
+_NOTHING = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,7 @@ def covers(noise: IntegerNoise, stretch: int, shift: int) -> bool:
     Both are convex in exp(epsilon), and the first is linear between its own few loss values, so it is enough
     to look there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry
     epsilon >= 0 is enough. The margin is far above the error of either figure; a tie counts as not covered.
+    Of a loss without an upper end, where the two never vanish, a delta of 1e-30 is as good as none.
     """
     if stretch == shift == 1:
         return True
@@ -198,5 +200,12 @@ def covers(noise: IntegerNoise, stretch: int, shift: int) -> bool:
     other = privacy_loss(stretched(noise, stretch), sensitivity=shift)
     if other.worst > base.worst:
         return False
-    points = {0.0, *(float(value) for value in base.atoms[0] if 0 < value < base.worst)}
-    return all(other.delta(point) <= base.delta(point) * (1 - _MARGIN) for point in points)
+    atoms = base.forward.single
+    assert atoms is not None
+    for point in (0.0, *(float(value) for value in atoms.values if 0 < value < base.worst)):
+        paid = base.delta(point)
+        if paid < _NOTHING and base.worst == inf:
+            break
+        if other.delta(point) > paid * (1 - _MARGIN):
+            return False
+    return True
