@@ -15,7 +15,7 @@ from dovetail.errors import InvalidQuery
 
 from .bounding import bounded_statement
 from .cells import cell_columns, in_some_cell, needs_flag, on_lattice, spelled
-from .engines import Engine
+from .engines import Batches, Engine
 from .field import Constant
 from .question import Average, Bins, Cell, Discovered, Keys, Question, Total, Weighted, listed_axes
 
@@ -46,7 +46,7 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
     return [(cell[0],) for cell in cells]
 
 
-def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[list[tuple[Any, ...]]]:
+def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batches:
     """Yield the cells that rows are in, some at a time and in no particular order, as the engine gives them.
 
     The true count stands last; `cell_reader` reads the rest.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
@@ -224,8 +224,9 @@ class Teller:
         secret = self.account.secret if asked.question.persons is not None else b""
         if asked.threshold is None:
             return noised(true_cells(self.engine, asked.question, secret), asked.noises)
-        held = held_cells(self.engine, asked.question, secret)
-        return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)
+        # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
+        with closing(held_cells(self.engine, asked.question, secret)) as held:
+            return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)
 
     def _body(self, priced: Priced) -> str:
         """Return the canonical text of what is asked: equal texts are the same question."""

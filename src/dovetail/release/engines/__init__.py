@@ -1,5 +1,5 @@
 """Run aggregations where the data are; one small adapter per engine."""
 
-from .engine import Engine, connect
+from .engine import Batches, Engine, connect
 
-__all__ = ["Engine", "connect"]
+__all__ = ["Batches", "Engine", "connect"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +16,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
-from .engine import BATCH
+from .engine import BATCH, Batches
 from .failure import unreadable
 from .header import csv_header
 from .memory import arrow_table
@@ -187,7 +187,7 @@ class DuckDB:
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
-    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+    def batches(self, statement: exp.Select) -> Batches:
         text = self._spelled(statement)
         try:
             with self._lock:

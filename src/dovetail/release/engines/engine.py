@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
 BATCH = 100_000
+Batches: TypeAlias = Generator[list[tuple[Any, ...]], None, None]
 
 
 class Engine(Protocol):
@@ -53,8 +54,11 @@ class Engine(Protocol):
         Every failure is a DataError whose text does not depend on the rows.
         """
 
-    def batches(self, statement: Any) -> Iterator[list[tuple[Any, ...]]]:
-        """Run an aggregation like `fetch` and yield its rows some at a time, as they may be very many."""
+    def batches(self, statement: Any) -> Batches:
+        """Run an aggregation like `fetch` and yield its rows some at a time, as they may be very many.
+
+        Until it ends or is closed, the engine may be busy with it and let nothing else in.
+        """
 
     def close(self) -> None:
         """Let go of the data."""

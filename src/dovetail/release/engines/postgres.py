@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
-from .engine import BATCH
+from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
 from .postgres_values import TYPES, spelled_value
 from .spelling import Templates, placed, typed_constant
@@ -130,7 +130,7 @@ class Postgres:
             # A time limit that only some rows reach reads like any other failure.
             raise unreadable(self._name, error) from None
 
-    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+    def batches(self, statement: exp.Select) -> Batches:
         text = placed(statement, self.relation).sql("postgres", copy=False)
         try:
             with self._engine.connect() as connection:

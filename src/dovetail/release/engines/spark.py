@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -15,7 +15,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
-from .engine import BATCH
+from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
 from .spark_values import family_of, spelled_value
 from .spelling import Templates, placed, scaled, typed_constant
@@ -95,7 +95,7 @@ class Spark:
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
-    def batches(self, statement: exp.Select) -> Iterator[list[tuple[Any, ...]]]:
+    def batches(self, statement: exp.Select) -> Batches:
         text = placed(statement, self.relation).sql("spark", copy=False)
         try:
             rows = map(tuple, self._session.sql(text).toLocalIterator())
