@@ -23,8 +23,8 @@ from .settle import settled, settled_one
 from .spans import Spans
 from .steps import Steps
 
-CHUNK = 1 << 16
-_CHUNKS_AT_ONCE = 8
+CHUNK = 1 << 17
+_CHUNKS_AT_ONCE = 4
 _INT64_END = 1 << 63
 
 
