@@ -368,3 +368,22 @@ def test_each_answer_of_a_batch_says_that_its_cost_is_shared(tmp_path: Path) -> 
         assert "together" not in str(
             session.sql("SELECT COUNT(*), SUM(age) FROM data", noise=dv.Geometric(1))
         )
+
+
+def test_a_price_with_delta_is_charged_as_named_and_only_where_a_delta_can_be_paid(tmp_path: Path) -> None:
+    questions = [dv.Count(f"age > {age}") for age in range(20, 60, 2)]
+    spend = dv.Budget.approximate(1, "4e-7")
+    adult = dv.datasets.adult()
+    with dv.Session(adult, budget=dv.Budget.approximate(2, "1e-6"), ledger=tmp_path / "a.ledger") as session:
+        answers = session.batch(questions, spend=spend)
+        assert answers[0].charge == dv.Charge.approximate(1, "4e-7")
+        assert answers[0].noise.variance() < 0.6 * dv.Geometric("0.05").variance()
+        assert session.batch(questions, spend=spend)[0].stored
+        # Half of delta is for such events: a second point does not fit, its own Rényi curve does.
+        again = session.batch(questions[:12], spend=dv.Budget.approximate("0.2", "2e-7"))[0].charge
+        assert again.delta == 0
+        assert again.epsilon > 200_000_000
+    with dv.Session(adult, budget=dv.Budget.pure(2), ledger=tmp_path / "b.ledger") as session:
+        answers = session.batch(questions, spend=spend)
+        assert answers[0].noise == dv.Geometric("0.05")
+        assert (answers[0].charge.epsilon, answers[0].charge.delta) == (10**9, 0)
