@@ -35,8 +35,8 @@ SHARE_BITS = 32
 """The chance of a check is c rounded up to a multiple of 2^-32, so that 32 bits decide about it."""
 
 _SCALE = 1 << 64
-# More than rounding takes away from either side, in units of 2^-64: the square of 32 bits and its factor at most
-# 2^34, and the share, which is above 1/90 and exceeds c by less than 2^-32, at most 2^39.
+# More than rounding takes away from either side, in units of 2^-64: the square of 32 bits and its factor at
+# most 2^34, and the share, which is above 1/90 and exceeds c by less than 2^-32, at most 2^39.
 _LOST = 1 << 40
 
 
