@@ -76,8 +76,8 @@ class Session:
         slots = None if queries is None else integer("queries", queries, low=1, high=10**6)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
-        if self.source.schema is not None and self.source.schema.place is not None:
-            _log.info("What is public of %s was read from %s", self.source.name, self.source.schema.place)
+        if self.schema.place is not None and not self.source.shipped:
+            _log.info("What is public of %s was read from %s", self.source.name, self.schema.place)
         self._engine = connect(self.source)
         try:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
@@ -225,7 +225,8 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        schema = f"; schema {self.schema.place}" if self.schema.place else ""
+        place = None if self.source.shipped else self.schema.place
+        schema = "" if place is None else f"; schema {place}"
         ledger = f"ledger {self.ledger_place}"
         return f"<session on {self.source.name!r}: remaining {self.remaining}{schema}; {ledger}>"
 

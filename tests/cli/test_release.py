@@ -427,3 +427,39 @@ def test_a_first_question_that_cannot_be_answered_fixes_no_budget(
     run("release", "adult", *words, "--within", "5", "--budget", "epsilon=1", code=2)
     run("sql", "adult", "SELECT COUNT(*) FROM x", "--within", "5", "--budget", "epsilon=1", code=2)
     assert not list(tmp_path.rglob("*.ledger"))
+
+
+def test_weights_are_added_up_by_value(run) -> None:
+    asked = (
+        "release",
+        "adult",
+        "--weights",
+        "sex=Female:1,Male:-0.5",
+        "--step",
+        "0.5",
+        "--noise",
+        "geometric:2",
+    )
+    assert "adult: weighted sum over sex" in run(*asked, "--budget", "epsilon=9").stdout
+    found = json.loads(run(*asked, "--json").stdout)
+    assert abs(Fraction(found["rows"][0]["value"]) - (10771 - Fraction(21790, 2))) < 20
+    assert found["charge"]["epsilon"] == 2 * 10**9
+    assert "±1.5, with probability" in run("price", *asked[1:]).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--weights", "sex=Female:1,Male:-0.5"),
+        ("--weights", "sex=Female:1", "--step", "1", "--by", "race"),
+        ("--weights", "sex=Female", "--step", "1"),
+        ("--weights", "sex=Female:2", "--step", "1"),
+        ("--weights", "sex=Female:nan", "--step", "1"),
+        ("--weights", "=Female:1", "--step", "1"),
+        ("--weights", "sex=Female:1", "--step", "0"),
+        ("--weights", "sex=Female:1", "--step", "1", "--sum", "age"),
+    ],
+)
+def test_wrong_weights_are_usage_errors(run, words: tuple[str, ...]) -> None:
+    refused = run("release", "adult", *words, "--noise", "geometric:1", "--budget", "epsilon=9", code=2)
+    assert "should not have happened" not in refused.stderr

@@ -27,8 +27,8 @@ def lines_of(answer: Answer) -> list[Line]:
     ]
 
 
-def show(answer: Answer, place: str) -> None:
-    """Print an answer with its price; `place` is where its ledger is."""
+def show(answer: Answer, places: dict[str, str]) -> None:
+    """Print an answer with its price; `places` says where its schema and its ledger are."""
     screen, lines = stdout(), lines_of(answer)
     screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
     if answer.query.grouped:
@@ -37,10 +37,10 @@ def show(answer: Answer, place: str) -> None:
         screen.print(amount(lines[0]))
     screen.print()
     noise = spelled(answer.noise)
-    notes(screen, said(answer, f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise, place))
+    notes(screen, said(answer, f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise, places))
 
 
-def said(answer: Answer, noise: str, place: str) -> dict[str, str]:
+def said(answer: Answer, noise: str, places: dict[str, str]) -> dict[str, str]:
     """Return what stands below an answer, by its first words."""
     from dovetail.release.display import how_found, percent
 
@@ -61,7 +61,7 @@ def said(answer: Answer, noise: str, place: str) -> dict[str, str]:
         "cost": cost(answer),
         "remains": rest(answer),
         "protects": protected_in_words(answer.neighbours, answer.query.persons),
-        "ledger": place,
+        **places,
     }
 
 

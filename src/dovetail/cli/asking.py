@@ -35,6 +35,7 @@ class Asked:
     sum: o.Sum = None
     mean: o.Mean = None
     distinct: o.Distinct = False
+    weights: o.Weights = None
     low: o.Low = None
     high: o.High = None
     step: o.Step = None
@@ -56,10 +57,17 @@ class Asked:
         """Return the typed query."""
         from dovetail.release import Count, CountDistinct, Histogram, Mean, Sum
 
-        kinds = {"--sum": self.sum is not None, "--mean": self.mean is not None, "--distinct": self.distinct}
-        chosen = [option for option, given in kinds.items() if given]
+        kinds = {
+            "sum": self.sum,
+            "mean": self.mean,
+            "distinct": self.distinct or None,
+            "weights": self.weights,
+        }
+        chosen = [f"--{option}" for option, given in kinds.items() if given is not None]
         if len(chosen) > 1:
             raise InvalidQuery(f"Give {' or '.join(chosen)}, not both. Each is a question of its own.")
+        if self.weights is not None:
+            return self._linear(self.weights, source)
         by = self.columns
         keys: dict[str, Any] = {**_by_column("keys", self.keys or (), source)}
         keys |= dict.fromkeys(self.discovered, "discover")
@@ -77,6 +85,28 @@ class Asked:
         if self.distinct:
             return CountDistinct(*by, **cells, where=self.where)
         return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
+
+    def _linear(self, weights: str, source: Source) -> Query:
+        """Return the query of --weights."""
+        from dovetail.release import Linear
+
+        others = (self.by, self.low, self.high, self.keys, self.bins, self.discover)
+        if self.step is None or any(other is not None for other in others):
+            raise InvalidQuery("--weights takes --step and --where beside it. Add, for example, --step 0.01.")
+        column, _, listed = weights.partition("=")
+        pairs = [pair.rpartition(":") for pair in listed.split(",")]
+        if not column or not all(value and weight for value, _, weight in pairs):
+            raise InvalidParameter(
+                "weights",
+                weights,
+                "written COLUMN=VALUE:WEIGHT,VALUE:WEIGHT,...",
+                "For example --weights sex=Female:1,Male:-0.5 --step 0.5.",
+            )
+        values = _by_column("weights", [f"{column}={','.join(value for value, _, _ in pairs)}"], source)[
+            column
+        ]
+        found = {value: weight for value, (_, _, weight) in zip(values, pairs, strict=True)}
+        return Linear(column, found, self.step, self.where)
 
     def _bounds(self, column: str, source: Source) -> dict[str, Any]:
         """Return the bounds of a sum: as given, or as the schema declares them."""

@@ -52,8 +52,8 @@ class Giving:
         self,
         answer: Answer | TableAnswer,
         csv: Callable[[Any], str],
-        show: Callable[[Any, str], None],
-        place: str,
+        show: Callable[[Any, dict[str, str]], None],
+        places: dict[str, str],
     ) -> None:
         """Print an answer in the form that was asked for, and draw it where a picture was."""
         if self.plot is not None:
@@ -64,7 +64,7 @@ class Giving:
             text = csv(answer)
             typer.echo(printable(text) if typer.get_text_stream("stdout").isatty() else text, nl=False)
         else:
-            show(answer, place)
+            show(answer, places)
 
 
 def check_picture(path: str | None) -> None:

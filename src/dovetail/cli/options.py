@@ -99,6 +99,13 @@ Mean: TypeAlias = Annotated[str | None, typer.Option("--mean", metavar="COLUMN",
 Distinct: TypeAlias = Annotated[
     bool, typer.Option("--distinct", help="Count persons instead of rows; needs --unit.")
 ]
+Weights: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=WEIGHTS",
+        help="Add up a weight from -1 to 1 for each value, rounded to --step: sex=Female:1,Male:-0.5.",
+    ),
+]
 Low: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NUMBER", help="The least that a row adds to a sum or mean.")
 ]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 
 
-def show_table(answer: TableAnswer, place: str) -> None:
-    """Print the table with its price; `place` is where its ledger is."""
+def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
+    """Print the table with its price; `places` says where its schema and its ledger are."""
     from dovetail.release.sql.display import cells
 
     screen = stdout()
@@ -31,7 +31,7 @@ def show_table(answer: TableAnswer, place: str) -> None:
         screen.print(f"... and {len(answer.places) - most:,} more rows; --csv prints all of them")
     noises = {column.name: spelled(answer.answers[column.query or 0].noise) for column in answer.valued}
     listed = "; ".join(f"{name} {noise}" for name, noise in noises.items())
-    texts = said(answer.answers[0], next(iter(noises.values())) if len(noises) == 1 else listed, place)
+    texts = said(answer.answers[0], next(iter(noises.values())) if len(noises) == 1 else listed, places)
     if answer.chosen_by:
         texts["error"] += "; rows were chosen by noisy values, so these hold for all groups at once"
     notes(screen, texts)

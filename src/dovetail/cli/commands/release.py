@@ -11,7 +11,7 @@ from dovetail.cli.answers import as_csv, show
 from dovetail.cli.asking import Asked
 from dovetail.cli.giving import Giving
 from dovetail.cli.grouping import Sectioned, grouped
-from dovetail.cli.opening import Opening
+from dovetail.cli.opening import Opening, places_of
 from dovetail.cli.paying import Paying
 
 _EPILOG = o.examples(
@@ -42,6 +42,6 @@ def release(data: o.Data, asked: Asked, paying: Paying, opening: Opening, giving
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, query, opening.neighbours)
         answer = session.batch([query], **giving.keywords, **pay)[0]
-        place = session.ledger_place
+        places = places_of(session)
     # A plan by accuracy pays too: show what was asked for.
-    giving.give(replace(answer, level=payment.level), as_csv, show, place)
+    giving.give(replace(answer, level=payment.level), as_csv, show, places)

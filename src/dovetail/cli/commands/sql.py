@@ -9,7 +9,7 @@ import typer
 from dovetail.cli import options as o
 from dovetail.cli.giving import Giving
 from dovetail.cli.grouping import Sectioned, grouped
-from dovetail.cli.opening import Opening
+from dovetail.cli.opening import Opening, places_of
 from dovetail.cli.paying import Paying
 from dovetail.cli.tables import show_table, table_as_csv
 
@@ -37,6 +37,6 @@ def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giv
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, text, opening.neighbours)
         answer = session.sql(text, **giving.keywords, **pay)
-        place = session.ledger_place
+        places = places_of(session)
     answers = tuple(replace(each, level=payment.level) for each in answer.answers)
-    giving.give(replace(answer, answers=answers), table_as_csv, show_table, place)
+    giving.give(replace(answer, answers=answers), table_as_csv, show_table, places)
