@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail.check import integer, rational
@@ -130,19 +131,22 @@ class Payment:
 
     def _noise(self, budget: Budget, neighbours: str) -> Noise:
         """Return the noise of a plan: the given one, or the cheapest one for the wish."""
-        from dovetail.design import design
-
         if "noise" in self.pay:
             found: Noise = self.pay["noise"]
             return found
-        goal = {
-            **self.pay,
-            "queries": self.slots,
-            "sensitivity": 1 if neighbours == "add-remove" else (1, -1),
-        }
         with working("Searching for the noise ..."):
-            if budget.currency == "approximate":
-                return design(delta=budget.delta_limit, **goal).noise
-            if budget.currency == "zeta":
-                return design(minimise="zeta", max_epsilon=budget.epsilon_limit, **goal).noise
-            return design(**goal).noise
+            return _designed(self.pay["within"], self.pay["probability"], self.slots, budget, neighbours)
+
+
+@lru_cache(maxsize=8)
+def _designed(within: str, probability: str, slots: int, budget: Budget, neighbours: str) -> Noise:
+    """Return the noise of least cost in the budget's currency; kept, as a price comes before an answer."""
+    from dovetail.design import design
+
+    goal: dict[str, Any] = {"within": within, "probability": probability, "queries": slots}
+    goal["sensitivity"] = 1 if neighbours == "add-remove" else (1, -1)
+    if budget.currency == "approximate":
+        return design(delta=budget.delta_limit, **goal).noise
+    if budget.currency == "zeta":
+        return design(minimise="zeta", max_epsilon=budget.epsilon_limit, **goal).noise
+    return design(**goal).noise

@@ -51,7 +51,7 @@ def as_html(answer: Answer) -> str:
     rows = []
     for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:MOST_ROWS]:
         cells = [escape(label(key)) for key in keys]
-        cells += [_number(value), f"{_number(bar.low)} to {_number(bar.high)}", _bar_html(value, bar, top)]
+        cells += [figure(value), f"{figure(bar.low)} to {figure(bar.high)}", _bar_html(value, bar, top)]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
@@ -112,11 +112,16 @@ def used_of_a_person(persons: Persons) -> str:
 def amount(value: Fraction, bar: Bar) -> str:
     """Return a value with its error bar."""
     if value - bar.low == bar.high - value:
-        return f"{_number(value)} ± {_number(bar.high - value)}"
-    return f"{_number(value)} ({_number(bar.low)} to {_number(bar.high)})"
+        return f"{figure(value)} ± {figure(bar.high - value)}"
+    return f"{figure(value)} ({figure(bar.low)} to {figure(bar.high)})"
 
 
-def _number(value: Fraction) -> str:
+def figure(value: Fraction) -> str:
+    """Return a number for reading.
+
+    >>> figure(Fraction(12345)), figure(Fraction(3, 2))
+    ('12,345', '1.5')
+    """
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,.6g}"
 
 

@@ -14,7 +14,7 @@ from dovetail.cli.asking import Asked
 from dovetail.cli.grouping import Sectioned, grouped
 from dovetail.cli.opening import Opening
 from dovetail.cli.paying import Paying
-from dovetail.cli.screen import number, plain_json, stdout
+from dovetail.cli.screen import plain_json, stdout
 from dovetail.cli.words import charge_in_words, protected_in_words
 from dovetail.errors import InvalidQuery
 
@@ -106,12 +106,12 @@ def _cost(quote: Priced) -> str:
 
 def _error(quote: Priced, level: Fraction) -> str:
     """Say how exact each answer would be; of several questions, with their names."""
-    from dovetail.release.display import measured, percent
+    from dovetail.release.display import figure, measured, percent
 
     texts = []
     for each, error in zip(quote.asked, quote.errors(level), strict=True):
         question = each.question
         name = f"{measured(question)} " if len(quote.asked) > 1 else ""
-        text = _UNKNOWN if error is None else f"±{number(float(error))}"
+        text = _UNKNOWN if error is None else f"±{figure(error)}"
         texts.append(name + text + (" in each cell" if question.grouped and error is not None else ""))
     return f"{'; '.join(texts)}, with probability {percent(level)}"
