@@ -32,10 +32,12 @@ _DOUBLE = "DOUBLE PRECISION"
 _TOO_LARGE = "1.797693134862315807e308"
 _TOO_SMALL = "2.4703282292062328e-324"
 _MOST = "170141183460469231731687303715884105727"
-_READABLE = f"x ~ '{texts.NUMBER}' AND LENGTH(x) <= {texts.LONGEST_NUMBER}"
+# The server cannot match a text of some hundred megabytes: one row would make a question fail.
+_SHORT = f'(CASE WHEN OCTET_LENGTH(x) <= {texts.LONGEST} THEN x END) COLLATE "C"'
+_READABLE = f"{_SHORT} ~ '{texts.NUMBER}'"
 _NUMERIC = "CAST(REPLACE(x, '_', '') AS DECIMAL)"
 _DAY = "CAST(SUBSTR(x, 1, 8) || '01' AS DATE) + (CAST(SUBSTR(x, 9, 2) AS INT) - 1)"
-_IS_DATE = f"x ~ '{texts.DATE}' AND x COLLATE \"C\" >= '{texts.FIRST_YEAR}'"
+_IS_DATE = f"{_SHORT} ~ '{texts.DATE}' AND x COLLATE \"C\" >= '{texts.FIRST_YEAR}'"
 
 
 def _as_double(number: str) -> str:
@@ -61,8 +63,8 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 _TRUTH = (
-    f'CASE WHEN LOWER(x COLLATE "C") IN ({_listed(texts.TRUE)}) THEN TRUE '
-    f'WHEN LOWER(x COLLATE "C") IN ({_listed(texts.FALSE)}) THEN FALSE END'
+    f"CASE WHEN LOWER({_SHORT}) IN ({_listed(texts.TRUE)}) THEN TRUE "
+    f"WHEN LOWER({_SHORT}) IN ({_listed(texts.FALSE)}) THEN FALSE END"
 )
 _SPELLED = {
     (_WHOLE, "integer"): "x",

@@ -52,9 +52,11 @@ _NUMBER, _DATE = (
 )
 # What may stand around a number or between its digits; TRY_CAST drops the spaces.
 _TIDY = "REPLACE(x, '_', '')"
-_READABLE = f"x RLIKE '{_NUMBER}' AND LENGTH(x) <= {texts.LONGEST_NUMBER}"
+# Java's matcher goes one call deeper with every group that it repeats.
+_SHORT = f"(CASE WHEN LENGTH(x) <= {texts.LONGEST} THEN x END)"
+_READABLE = f"{_SHORT} RLIKE '{_NUMBER}'"
 _FINITE = f"BETWEEN CAST('-{texts.LARGEST}' AS DOUBLE) AND CAST('{texts.LARGEST}' AS DOUBLE)"
-_IS_DATE = f"x RLIKE '{_DATE}' AND x >= '{texts.FIRST_YEAR}'"
+_IS_DATE = f"{_SHORT} RLIKE '{_DATE}' AND x >= '{texts.FIRST_YEAR}'"
 
 
 def _finite(double: str) -> str:
@@ -66,8 +68,8 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 _TRUTH = (
-    f"CASE WHEN LOWER(x) IN ({_listed(texts.TRUE)}) THEN TRUE "
-    f"WHEN LOWER(x) IN ({_listed(texts.FALSE)}) THEN FALSE END"
+    f"CASE WHEN LOWER({_SHORT}) IN ({_listed(texts.TRUE)}) THEN TRUE "
+    f"WHEN LOWER({_SHORT}) IN ({_listed(texts.FALSE)}) THEN FALSE END"
 )
 _SPELLED = {
     ("whole", "integer"): "x",

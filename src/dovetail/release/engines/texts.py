@@ -11,8 +11,8 @@ _TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 
 NUMBER = f"^{SPACE}[+-]?({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?[0-9]{{1,4}})?{SPACE}$"
 DATE = f"^[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T]{_TIME})?$"
-# No engine's number is longer; PostgreSQL fails on a text of 200,000 digits.
-LONGEST_NUMBER = 2_000
+# No engine's number, date or truth value is longer, and servers fail on far longer ones.
+LONGEST = 2_000
 FIRST_YEAR = "0001"
 
 TRUE = ("t", "true", "y", "yes", "1")
