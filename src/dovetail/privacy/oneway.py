@@ -93,7 +93,7 @@ class OneWay:
         if self.infinite() >= 1:
             return 1.0
         if self.single is not None:
-            return _direct(self.single).delta(epsilon)
+            return self._direct(self.single).delta(epsilon)
         return self._curve_at(epsilon).delta(epsilon)
 
     def epsilon(self, delta: float) -> float:
@@ -103,7 +103,7 @@ class OneWay:
         if delta <= 0 or (isinf(worst) and delta <= self.infinite()):
             return worst
         if self.single is not None:
-            return min(_direct(self.single).epsilon(delta), worst)
+            return min(self._direct(self.single).epsilon(delta), worst)
         found = self._about(delta)
         for _ in range(_ROUNDS):
             tilt, curve = self._tilt_at(found), self._curve_at(found)
@@ -155,6 +155,12 @@ class OneWay:
             self._kept["lattice"] = lattice(self.parts)
         return cast(Lattice, self._kept["lattice"])
 
+    def _direct(self, single: Atoms) -> Curve:
+        """Return delta(epsilon) of a single use."""
+        if "direct" not in self._kept:
+            self._kept["direct"] = Curve(single.values, single.log_masses, single.infinite)
+        return cast(Curve, self._kept["direct"])
+
     def _curve_at(self, epsilon: float) -> Curve:
         """Return delta(epsilon) by the tilt whose centre is about `epsilon`; the last curve is kept."""
         tilt = self._tilt_at(epsilon)
@@ -192,7 +198,3 @@ class OneWay:
             total, mean, variance = on.moments(middle)
             low, high = (middle, high) if excess(total, mean, sqrt(variance), middle) < 0 else (low, middle)
         return (low + high) / 2
-
-
-def _direct(atoms: Atoms) -> Curve:
-    return Curve(atoms.values, atoms.log_masses, atoms.infinite)

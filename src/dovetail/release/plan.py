@@ -176,10 +176,11 @@ def covering_stretch(noise: IntegerNoise, shift: int) -> int:
     """
     if covers(noise, shift, shift):
         return shift
-    short, enough = shift, 2 * shift
+    close = max(1, shift // 256)
+    short, enough = shift, shift + close
     while not covers(noise, enough, shift):
-        short, enough = enough, 2 * enough
-    while enough - short > max(1, shift // 256):
+        short, enough = enough, 2 * enough - shift
+    while enough - short > close:
         middle = (short + enough) // 2
         short, enough = (short, middle) if covers(noise, middle, shift) else (middle, enough)
     return enough
