@@ -21,7 +21,7 @@ import pytest
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
 from dovetail.release.engines import connect
-from dovetail.release.select import held_cells, true_cells
+from dovetail.release.select import cell_reader, held_cells, true_cells
 
 PEOPLE = pyarrow.table(
     {
@@ -317,3 +317,22 @@ def test_days_and_numbers_that_python_cannot_hold_are_missing_keys() -> None:
         question = Histogram(column, keys="discover").checked(Schema().table(engine.columns()))
         found = {key: count for batch in held_cells(engine, question) for key, count in batch}
         assert found == expected
+
+
+def test_texts_that_hold_what_separates_declared_texts_are_in_no_cell_of_theirs() -> None:
+    odd = ["a", "b", "a\x1fb", "\x1f", "b\x1f", "", "it's", "a,b", None, "A", "\x1fa\x1f"]
+    for declared in (
+        ["a", "b"],
+        ["b", "a\x1fb", "a"],
+        ["", "it's"],
+        ["it's", "\x1f", "A", ""],
+        ["x" * 3000, "a"],
+    ):
+        engine = connect(Source.of(pyarrow.table({"k": odd * 2, "n": [1] * len(odd) * 2}), name="odd"))
+        table = Schema([Column("k", "text", values=declared)]).table(engine.columns())
+        counted = true_cells(engine, Histogram("k").checked(table))
+        assert counted == [(2 * odd.count(value),) for value in declared]
+        both = Histogram("k", "n", keys={"n": "discover"}).checked(table)
+        rows = [row for batch in held_cells(engine, both) for row in batch]
+        held = {cell: row[-1] for row in rows if (cell := cell_reader(both)(row)) is not None}
+        assert held == {(at, 1): 2 for at, value in enumerate(declared) if value in odd}

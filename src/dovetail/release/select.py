@@ -55,15 +55,20 @@ def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batch
 
 
 def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
-    """Return what reads the cell of a row of `held_cells`, None for a text with NUL, which none can name."""
+    """Return what reads the cell of a row of `held_cells`.
+
+    None for a text with NUL, which none can name, and for what an engine let pass but has no cell.
+    """
     takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
 
     def read(row: tuple[Any, ...]) -> Cell | None:
         items = iter(row)
         try:
-            return tuple(taker.take(items) for taker in takers)
+            cell = tuple(taker.take(items) for taker in takers)
         except InvalidQuery:
             return None
+        placed = all(at is not None or isinstance(by, _Values) for at, by in zip(cell, takers, strict=True))
+        return cell if placed else None
 
     return read
 
