@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,8 @@ import pytest
 import dovetail as dv
 from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, LedgerCorrupt
 from dovetail.ledger import Ledger, SharedBudget, source_name
+from dovetail.privacy import Charge
+from dovetail.release.ports import Request
 
 ONE = dv.Budget.pure(1)
 PEOPLE = pyarrow.table({"age": [20, 30, 40], "sex": ["F", "M", "F"]})
@@ -221,6 +224,30 @@ def test_two_ledgers_are_two_budgets_which_is_not_defended(tmp_path: Path) -> No
     for name in ("a.ledger", "b.ledger"):
         with in_memory(tmp_path, ledger=tmp_path / name) as session:
             session.count(noise=dv.Geometric(1))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_hundred_requests_at_once_for_the_last_of_delta_sell_half_of_it(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Half of delta pays for events; a tenth of that half each, so that exactly ten are sold."""
+    place = str(tmp_path / "a.ledger" if kind == "sqlite" else request.getfixturevalue("postgres_url"))
+    tenth = Charge.approximate("0.01", "1e-7")
+    with Ledger.create(place) as book:
+        book.account("words", budget=dv.Budget.approximate(100, "2e-6"))
+
+    def ask(number: int) -> bool:
+        with Ledger.open(place, patience=60) as book:
+            try:
+                book.account("words").reserve(Request(f'{{"n": {number}}}', tenth, "ann"))
+            except BudgetExceeded:
+                return False
+            return True
+
+    with ThreadPoolExecutor(20) as pool:
+        assert sum(pool.map(ask, range(100))) == 10
+    with Ledger.open(place) as book:
+        assert book.account("words").spent() == tenth.times(10)
 
 
 def test_a_session_does_not_travel(tmp_path: Path) -> None:

@@ -127,9 +127,47 @@ def test_not_in_leaves_out_rows_without_a_value_as_sql_does() -> None:
     engine.close()
 
 
+@pytest.mark.parametrize("filling", ["x", "x\n", '"'])
+def test_a_row_too_long_to_read_is_left_out_alone(tmp_path: Path, filling: str) -> None:
+    """A line of more than two megabytes is no error, and takes no other row with it."""
+    counted = true(csv_file(tmp_path, ROWS), Count())
+    more = [*ROWS[:100], ["999", filling * (3_000_000 // len(filling))], *ROWS[100:]]
+    assert true(csv_file(tmp_path, more), Count()) == counted
+    assert true(csv_file(tmp_path, more), Count("id = 199")) == [(1,)]
+
+
+def test_a_person_of_a_million_rows_adds_no_more_than_any_other(tmp_path: Path) -> None:
+    many = pyarrow.table({"who": [1] * 1_000_000 + [2], "word": ["mine"] * 500_000 + ["also mine"] * 500_001})
+    price = {"noise": dv.Geometric(1), "delta": "1e-6", "keys": "discover"}
+    with dv.Session(
+        many,
+        name="x",
+        unit="who",
+        max_rows=5,
+        max_cells=1,
+        budget=dv.Budget.approximate(100, "1e-3"),
+        ledger=tmp_path / "a.ledger",
+    ) as session:
+        assert session.histogram("word", **price).keys == []
+        assert session.count_distinct("word", **price).keys == []
+        assert abs(session.count(noise=dv.Geometric(1)).value) < 300
+        assert abs(session.sum("who", low=0, high=2, step=1, noise=dv.Geometric(1)).value) < 600
+
+
 def test_an_empty_table_is_answered_like_any_other(tmp_path: Path) -> None:
     empty = pyarrow.table({"x": pyarrow.array([], pyarrow.int64())})
     with dv.Session(empty, name="x", budget=dv.Budget.pure(1), ledger=tmp_path / "a.ledger") as session:
         answer = session.histogram("x", keys=list(range(50)), noise=NOISE)
         assert len(answer.value) == 50
         assert len(set(answer.value)) > 10
+
+
+def test_an_empty_table_has_no_keys_and_no_persons_and_fails_nothing(tmp_path: Path) -> None:
+    empty = pyarrow.table({"x": pyarrow.array([], pyarrow.int64())})
+    budget = dv.Budget.approximate(100, "1e-3")
+    options = {"unit": "x", "max_rows": 2}
+    with dv.Session(empty, name="x", budget=budget, ledger=tmp_path / "a.ledger", **options) as session:  # type: ignore[arg-type]
+        for ask in (session.histogram, session.count_distinct):
+            assert ask("x", keys="discover", noise=NOISE, delta="1e-6").keys == []
+        assert len({session.count_distinct(noise=NOISE, fresh=True).value for _ in range(9)}) > 1
+        assert session.mean("x", low=0, high=1, step=1, noise=NOISE).interval() is not None

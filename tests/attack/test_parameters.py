@@ -138,6 +138,11 @@ ASKED: dict[str, Callable[[dv.Session, Any], object]] = {
     "price": lambda s, x: s.price(x, noise=NOISE),
     "plan queries": lambda s, x: s.plan(NOISE, queries=x),
     "plan noise": lambda s, x: s.plan(x, queries=1),
+    "delta": lambda s, x: s.histogram("sex", keys="discover", noise=NOISE, delta=x),
+    "keys by column": lambda s, x: s.histogram("sex", keys={"sex": x}, noise=NOISE),
+    "count_distinct": lambda s, x: s.count_distinct(x, noise=NOISE),
+    "clamp": lambda s, x: s.count(noise=NOISE, clamp=x if x is not True else 1),
+    "fresh": lambda s, x: s.count(noise=NOISE, fresh=x if x is not True else 1),
     "a seed": lambda s, x: s.count(noise=NOISE, seed=x),
     "a sensitivity": lambda s, x: s.count(noise=NOISE, sensitivity=x),
 }
@@ -153,12 +158,19 @@ def test_no_question_takes_a_hostile_value_or_spends_on_it(
     assert session._account.position() == before
 
 
+ONE = dv.Budget.pure(1)
 OPENED: dict[str, Callable[[Path, Any], object]] = {
     "source": lambda p, x: dv.Session(x, name="x", budget=dv.Budget.pure(1), ledger=p),
     "budget": lambda p, x: dv.Session(PEOPLE, name="x", budget=x, ledger=p),
     "schema": lambda p, x: dv.Session(PEOPLE, name="x", budget=dv.Budget.pure(1), ledger=p, schema=x),
     "neighbours": lambda p, x: dv.Session(PEOPLE, name="x", budget=dv.Budget.pure(1), ledger=p, neighbours=x),
     "queries": lambda p, x: dv.Session(PEOPLE, name="x", budget=dv.Budget.pure(1), ledger=p, queries=x),
+    "unit": lambda p, x: dv.Session(PEOPLE, name="x", budget=ONE, ledger=p, unit=x, max_rows=1),
+    "max_rows": lambda p, x: dv.Session(PEOPLE, name="x", budget=ONE, ledger=p, unit="sex", max_rows=x),
+    "max_cells": lambda p, x: dv.Session(
+        PEOPLE, name="x", budget=ONE, ledger=p, unit="sex", max_rows=1, max_cells=x
+    ),
+    "table": lambda p, x: dv.Session(PEOPLE, budget=ONE, ledger=p, table=x),
     "Schema": lambda _, x: dv.Schema([x]),
     "column type": lambda _, x: dv.Column("a", x),
     "values": lambda _, x: dv.Column("a", "text", values=x),
