@@ -15,6 +15,7 @@ from matplotlib.pyplot import close
 import loss_oracle as oracle
 from dovetail.errors import InvalidParameter
 from dovetail.noise import (
+    DiscreteGaussian,
     Geometric,
     GeometricMixture,
     Laplace,
@@ -341,3 +342,21 @@ class TestFromPmfs:
 def test_arguments_outside_their_range_are_refused(call, bad):
     with pytest.raises(InvalidParameter):
         getattr(privacy_loss(Geometric(1)), call)(bad)
+
+
+@pytest.mark.parametrize("noise", [Geometric(1), DiscreteGaussian(3)])
+def test_figures_at_the_edge_of_what_floats_hold_are_bounds_and_no_errors(noise):
+    loss = privacy_loss(noise)
+    assert loss.delta("1e400") < 1e-40
+    assert loss.delta("1e-400") == pytest.approx(loss.delta(0), rel=1e-12)
+    # The least float above this order is used: below it would be the mean, or less than was asked for.
+    assert loss.mean <= loss.renyi("1.0000000000000001") <= loss.renyi(2)
+    for order in ("1.1", "2.3", "64.7"):
+        assert loss.renyi(order) >= loss.renyi(np.nextafter(float(order), 1))
+
+
+def test_more_uses_than_rounding_lets_through_are_refused():
+    loss = privacy_loss(Geometric("1e-5")).compose(10**9)
+    assert 0.3 < loss.epsilon_at("1e-6") < 1.6
+    with pytest.raises(InvalidParameter, match="1000000000"):
+        privacy_loss(Geometric(1)).compose(10**9 + 1)

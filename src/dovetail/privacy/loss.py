@@ -20,7 +20,9 @@ from .charge import Charge
 from .oneway import OneWay
 from .pairs import atoms_from_pmfs, shift_atoms
 
-_MOST_USES = 10**12
+# Beyond, what rounding may have done to so many factors would be all that is seen.
+_MOST_USES = 10**9
+_LARGEST = 10**300
 _CELLS = "Give whole shifts, one for each cell that moves: (1,) a row added, (1, -1) a row replaced."
 
 
@@ -90,9 +92,10 @@ class PrivacyLoss:
         0.735326
         """
         exact = check.rational("order", order)
-        if not 1 < exact <= 10**300:
+        if not 1 < exact <= _LARGEST:
             raise InvalidParameter("order", order, "a number above 1, to 1e300", "Use .mean for order 1.")
-        return min(max(one.renyi(float(exact)) for one in self._ways), self.epsilon)
+        # A larger order has a larger divergence.
+        return min(max(one.renyi(_up(exact)) for one in self._ways), self.epsilon)
 
     def delta(self, epsilon: Real) -> float:
         """Return the smallest delta for which the whole is (epsilon, delta)-differentially private.
@@ -107,7 +110,7 @@ class PrivacyLoss:
             raise InvalidParameter("epsilon", epsilon, "a number of at least 0")
         if exact >= self.worst:
             return 0.0
-        below = float(exact)
+        below = float(min(exact, _LARGEST))
         # A float stands for itself here, so that delta(epsilon_at(d)) is at most d.
         if below > exact and not isinstance(epsilon, float):
             below = nextafter(below, -inf)
