@@ -22,7 +22,7 @@ from .pairs import atoms_from_pmfs, shift_atoms
 
 # Beyond, what rounding may have done to so many factors would be all that is seen.
 _MOST_USES = 10**9
-_LARGEST = 10**300
+_LARGEST = Fraction(10) ** 300
 _CELLS = "Give whole shifts, one for each cell that moves: (1,) a row added, (1, -1) a row replaced."
 
 
