@@ -22,7 +22,7 @@ def lines_of(answer: Answer) -> list[Line]:
     keys = answer.keys
     found, bars = answer.values(), answer.bars(answer.level)
     return [
-        Line(", ".join(map(_label, cell)) or "answer", float(value), float(bar.low), float(bar.high))
+        Line(", ".join(map(_label, cell)), float(value), float(bar.low), float(bar.high))
         for cell, value, bar in zip(keys, found, bars, strict=True)
     ]
 

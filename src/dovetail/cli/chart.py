@@ -39,7 +39,8 @@ def draw(screen: Console, lines: list[Line]) -> None:
         screen.print("(no cell)")
         return
     shown = lines[:MOST_ROWS] if screen.is_terminal else lines
-    labels = [_cut(printable(line.label)) for line in shown]
+    # A label is one line, or a key could add lines that nobody released.
+    labels = [_cut(printable(line.label).replace("\n", "\\n")) for line in shown]
     amounts = [amount(line) for line in shown]
     truths = [_figure(line.true) for line in shown] if lines[0].true is not None else None
     wide = [max(map(len, labels)), max(map(len, amounts)), max(map(len, truths or [""]))]

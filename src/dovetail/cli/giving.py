@@ -62,7 +62,9 @@ class Giving:
             typer.echo(plain_json(answer.to_json()))
         elif self.as_csv:
             text = csv(answer)
-            typer.echo(printable(text) if typer.get_text_stream("stdout").isatty() else text, nl=False)
+            seen = typer.get_text_stream("stdout").isatty()
+            # color=True: a file gets every letter of a key, or two keys could become one.
+            typer.echo(printable(text) if seen else text, nl=False, color=True)
         else:
             show(answer, places)
 
