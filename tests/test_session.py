@@ -387,3 +387,16 @@ def test_a_price_with_delta_is_charged_as_named_and_only_where_a_delta_can_be_pa
         answers = session.batch(questions, spend=spend)
         assert answers[0].noise == dv.Geometric("0.05")
         assert (answers[0].charge.epsilon, answers[0].charge.delta) == (10**9, 0)
+
+
+def test_a_closed_session_refuses_and_spends_nothing(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    session.close()
+    with pytest.raises(InvalidQuery, match="session is closed"):
+        session.count(noise=dv.Geometric(1))
+    with pytest.raises(InvalidQuery, match="session is closed"):
+        session.sql("SELECT COUNT(*) FROM data", noise=dv.Geometric(1))
+    with pytest.raises(InvalidQuery, match="session is closed"):
+        session.plan(dv.Geometric(1), queries=2)
+    with opened(tmp_path) as again:
+        assert again.remaining.epsilon == 10

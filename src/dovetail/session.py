@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import choice, integer
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.release.pay import designed_for, integer_noise, read_pay
 from dovetail.release.plan import Plan, open_plan, stored_plan
@@ -78,6 +78,7 @@ class Session:
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
         if self.schema.place is not None and not self.source.shipped:
             _log.info("What is public of %s was read from %s", self.source.name, self.schema.place)
+        self._closed = False
         self._engine = connect(self.source)
         try:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
@@ -137,7 +138,7 @@ class Session:
         from dovetail.release.sql import laid_out
 
         selection = self._selection(text)
-        answers = self._teller.answer(selection.queries, read_pay(pay, self._plan))
+        answers = self._answered(selection.queries, pay)
         return laid_out(text, selection, answers)
 
     def _selection(self, text: str) -> Selection:
@@ -149,7 +150,7 @@ class Session:
 
     def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
         """Answer several queries at once, priced exactly together."""
-        return self._teller.answer(_listed(queries), read_pay(pay, self._plan))
+        return self._answered(_listed(queries), pay)
 
     def price(self, query: Query | str | Sequence[Query], **pay: Any) -> Charge:
         """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
@@ -180,6 +181,7 @@ class Session:
 
     def plan(self, design: Any, *, queries: int) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another."""
+        self._check_open()
         slots = integer("queries", queries, low=1, high=10**6)
         noise = _noise_for_slots("design", design)
         return open_plan(self._account, noise, slots, self._teller.neighbours, self._teller.analyst)
@@ -212,6 +214,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the data and, if this session opened it, of the ledger."""
+        self._closed = True
         self._engine.close()
         if getattr(self, "_owned", False):
             self._ledger.close()
@@ -231,7 +234,16 @@ class Session:
         return f"<session on {self.source.name!r}: remaining {self.remaining}{schema}; {ledger}>"
 
     def _ask(self, query: Query, pay: dict[str, Any]) -> Answer:
-        return self._teller.answer([query], read_pay(pay, self._plan))[0]
+        return self._answered([query], pay)[0]
+
+    def _answered(self, queries: Sequence[Query], pay: dict[str, Any]) -> list[Answer]:
+        self._check_open()
+        return self._teller.answer(queries, read_pay(pay, self._plan))
+
+    def _check_open(self) -> None:
+        """Refuse what would be charged although the data cannot be read any more."""
+        if self._closed:
+            raise InvalidQuery("This session is closed. Nothing was spent. Open another: Session(...).")
 
     def _whole_plan(self, slots: int) -> Plan:
         """Return the plan of the whole budget, opened now or at an earlier opening of this dataset."""

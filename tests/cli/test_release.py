@@ -190,22 +190,6 @@ def test_a_question_without_a_price_lists_the_ways_to_pay(run) -> None:
         assert way in said
 
 
-def test_a_table_without_a_schema_leads_to_one(run, people: Path) -> None:
-    refused = run("release", "people.csv", "--by", "region", "--within", "5", "--budget", "epsilon=1", code=2)
-    assert len(refused.stderr.splitlines()) <= 24
-    commands = [line.strip() for line in refused.stderr.splitlines() if line.startswith("  dovetail ")]
-    for command in commands[:3]:
-        run(*command.split()[1:])
-
-
-def test_keys_can_be_named_in_the_question(run, people: Path) -> None:
-    asked = ("release", "people.csv", "--by", "region", "--epsilon", "1", "--budget", "epsilon=9", "--json")
-    rows = json.loads(run(*asked, "--keys", "region=north,south,nowhere").stdout)["rows"]
-    assert [row["keys"]["region"] for row in rows] == ["north", "south", "nowhere"]
-    assert abs(rows[2]["value"]) < 40
-    assert "written COLUMN=VALUE" in run(*asked, "--keys", "north,south", code=2).stderr
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -275,17 +259,6 @@ def test_zeta_never_stands_without_the_worst_case(run) -> None:
     assert "epsilon 1 in the worst case, zeta 0.328" in text
 
 
-def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people: Path) -> None:
-    people.with_suffix(".toml").write_text(
-        'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 99\n'
-    )
-    asked = ("release", str(people), "--epsilon", "1", "--budget", "epsilon=9")
-    assert "mean of age" in run(*asked, "--mean", "age").stdout
-    refused = run(*asked, "--sum", "region", code=2).stderr
-    assert "--low 0 --high 100 --step 1" in refused
-    assert "None" not in refused
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -297,6 +270,8 @@ def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people:
         (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta each say how to pay."),
         (("--where", "region = north", "--within", "5"), "stand in single quotes"),
         (("--by", "Age", "--bins", "age=month", "--within", "5"), "--bins age=0,18,65,120"),
+        (("--where", "region = 'north", "--within", "5"), 'Error: where="region = \'north" cannot be read'),
+        (("--max-rows", "4", "--within", "5"), "max-rows='4' must be given together with --unit."),
     ],
 )
 def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_line(
@@ -305,13 +280,6 @@ def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_lin
     refused = run("release", str(people), *words, "--budget", "epsilon=9", code=2).stderr
     assert said in " ".join(refused.split())
     assert "Fraction" not in refused
-
-
-def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path) -> None:
-    (tmp_path / "odd.csv").write_text('a, b,"c, d"\n1,2,3\n')
-    cells = ("--keys", "a=1", "--keys", "b=2", "--keys", "c, d=3")
-    asked = ("release", "odd.csv", "--by", 'a, b, "c, d"', *cells, "--epsilon", "1", "--budget", "epsilon=9")
-    assert "count by a,  b, c, d" in run(*asked).stdout
 
 
 def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:
@@ -340,11 +308,6 @@ def test_the_price_of_a_plan_is_told_and_nothing_is_opened(run, tmp_path: Path) 
     assert "affordable  yes" in again
 
 
-def test_keys_without_the_columns_they_belong_to_are_refused(run) -> None:
-    refused = run("release", "adult", "--keys", "sex=Male", "--epsilon", "1", "--budget", "epsilon=1", code=2)
-    assert "Add --by" in refused.stderr
-
-
 def test_a_column_not_yet_reviewed_names_the_command_that_confirms_it(run, tmp_path: Path) -> None:
     (tmp_path / "my people.csv").write_text("a region,age\nnorth,4\n")
     run("schema", "draft", "my people.csv")
@@ -352,69 +315,6 @@ def test_a_column_not_yet_reviewed_names_the_command_that_confirms_it(run, tmp_p
     refused = run(*asked, code=2).stderr
     assert "`dovetail schema confirm 'my people.toml' 'a region'`." in refused
     assert "schema.confirm" not in refused
-
-
-def test_unknown_keys_are_found_where_a_delta_pays(run) -> None:
-    asked = ("release", "adult", "--by", "education", "--discover", "education")
-    text = run(*asked, "--epsilon", "1", "--delta", "1e-8", "--budget", "epsilon=4,delta=1e-6").stdout
-    assert "Bachelors" in text
-    assert "rarer ones are missing by design" in " ".join(text.split())
-    assert "epsilon 1, except with probability delta" in text
-    priced = run("price", *asked[1:], "--within", "5", "--delta", "1e-8").stdout
-    assert "noisy count reaches 35" in priced
-    told = json.loads(run(*asked, "--within", "5", "--delta", "1e-8", "--json").stdout)
-    assert told["threshold"]["least"] == 35
-    refused = run(*asked, "--epsilon", "1", code=2).stderr
-    assert "Give --delta 1e-8 beside --epsilon, --noise or --within" in " ".join(refused.split())
-    run(*asked, "--delta", "1e-8", "--queries", "3", code=2)
-    run("release", "adult", "--discover", "education", "--epsilon", "1", "--delta", "1e-8", code=2)
-
-
-def test_unknown_keys_are_refused_without_a_delta_in_the_budget(run) -> None:
-    asked = ("release", "adult", "--by", "education", "--discover", "education", "--within", "5")
-    refused = run(*asked, "--delta", "1e-8", "--budget", "epsilon=1", code=2).stderr
-    assert "asked under an (epsilon, delta) budget" in " ".join(refused.split())
-
-
-DISCOVER = ("--by", "native_country", "--discover", "native_country", "--delta", "1e-8")
-APPROXIMATE = ("--budget", "epsilon=3,delta=1e-6")
-
-
-def test_where_no_key_reaches_the_threshold_the_answer_is_empty_and_stands(run, people: Path) -> None:
-    asked = (
-        "people.csv",
-        "--by",
-        "age",
-        "--discover",
-        "age",
-        "--noise",
-        "geometric:0.01",
-        "--delta",
-        "1e-12",
-    )
-    shown = run("release", *asked, *APPROXIMATE).stdout
-    assert "(no cell)" in shown
-    assert json.loads(run("release", *asked, "--json").stdout)["rows"] == []
-    assert run("release", *asked, "--csv").stdout == "age,value,low,high\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((*DISCOVER[:4], "--within", "20", *APPROXIMATE), "--discover pays a delta"),
-        ((*DISCOVER, "--within", "20", "--budget", "epsilon=3"), "asked under an (epsilon, delta) budget"),
-        ((*DISCOVER, "--within", "20", "--queries", "3", *APPROXIMATE), "left out with --queries"),
-        (("--by", "sex", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "delta=1e-08 must be left out"),
-        (("--discover", "sex", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "Add --by"),
-        (("--by", "sex", "--discover", "age", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "age"),
-    ],
-)
-def test_what_cannot_be_found_out_is_a_usage_error_in_the_words_of_the_command_line(
-    run, words: tuple[str, ...], said: str
-) -> None:
-    refused = run("release", "adult", *words, code=2).stderr
-    assert said in refused
-    assert "keys=" not in refused.replace("keys=['age']", "")
 
 
 @pytest.mark.parametrize(
@@ -427,39 +327,3 @@ def test_a_first_question_that_cannot_be_answered_fixes_no_budget(
     run("release", "adult", *words, "--within", "5", "--budget", "epsilon=1", code=2)
     run("sql", "adult", "SELECT COUNT(*) FROM x", "--within", "5", "--budget", "epsilon=1", code=2)
     assert not list(tmp_path.rglob("*.ledger"))
-
-
-def test_weights_are_added_up_by_value(run) -> None:
-    asked = (
-        "release",
-        "adult",
-        "--weights",
-        "sex=Female:1,Male:-0.5",
-        "--step",
-        "0.5",
-        "--noise",
-        "geometric:2",
-    )
-    assert "adult: weighted sum over sex" in run(*asked, "--budget", "epsilon=9").stdout
-    found = json.loads(run(*asked, "--json").stdout)
-    assert abs(Fraction(found["rows"][0]["value"]) - (10771 - Fraction(21790, 2))) < 20
-    assert found["charge"]["epsilon"] == 2 * 10**9
-    assert "±1.5, with probability" in run("price", *asked[1:]).stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--weights", "sex=Female:1,Male:-0.5"),
-        ("--weights", "sex=Female:1", "--step", "1", "--by", "race"),
-        ("--weights", "sex=Female", "--step", "1"),
-        ("--weights", "sex=Female:2", "--step", "1"),
-        ("--weights", "sex=Female:nan", "--step", "1"),
-        ("--weights", "=Female:1", "--step", "1"),
-        ("--weights", "sex=Female:1", "--step", "0"),
-        ("--weights", "sex=Female:1", "--step", "1", "--sum", "age"),
-    ],
-)
-def test_wrong_weights_are_usage_errors(run, words: tuple[str, ...]) -> None:
-    refused = run("release", "adult", *words, "--noise", "geometric:1", "--budget", "epsilon=9", code=2)
-    assert "should not have happened" not in refused.stderr

@@ -278,27 +278,6 @@ def test_hostile_names_are_quoted() -> None:
     assert ask(source, Histogram("ok", keys=["'; DELETE", "\\'"])) == [1, 0]
 
 
-def test_only_aggregates_leave_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    database = duckdb.connect()
-    database.execute("CREATE TABLE t AS SELECT range AS n, 'v' || range AS k FROM range(100000)")
-    engine = connect(Source.of(database, name="t", table="t"))
-    schema = Schema([Column("k", "text", values=["v1", "v2"])])
-    fetched: list[int] = []
-    original = type(engine).fetch
-
-    def spy(self: Any, statement: Any) -> Any:
-        rows = original(self, statement)
-        fetched.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(type(engine), "fetch", spy)
-    table = schema.table(engine.columns())
-    assert true_cells(engine, Histogram("k").checked(table)) == [(1,), (1,)]
-    assert true_cells(engine, Histogram("n", keys=[5, -1]).checked(table)) == [(1,), (0,)]
-    assert true_cells(engine, Histogram("n", bins=[0, 10, 20]).checked(table)) == [(10,), (10,)]
-    assert max(fetched) <= 2
-
-
 def test_missing_pandas_values_are_missing_text() -> None:
     frame = pandas.DataFrame({"k": pandas.Series(["a", None, 3, nan], dtype=object)})
     source = Source.of(frame, name="objects")

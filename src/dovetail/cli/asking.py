@@ -94,7 +94,7 @@ class Asked:
         if self.step is None or any(other is not None for other in others):
             raise InvalidQuery("--weights takes --step and --where beside it. Add, for example, --step 0.01.")
         column, _, listed = weights.partition("=")
-        pairs = [pair.rpartition(":") for pair in listed.split(",")]
+        pairs = [pair.rpartition(":") for pair in _listed("weights", weights, listed)]
         if not column or not all(value and weight for value, _, weight in pairs):
             raise InvalidParameter(
                 "weights",
@@ -102,9 +102,7 @@ class Asked:
                 "written COLUMN=VALUE:WEIGHT,VALUE:WEIGHT,...",
                 "For example --weights sex=Female:1,Male:-0.5 --step 0.5.",
             )
-        values = _by_column("weights", [f"{column}={','.join(value for value, _, _ in pairs)}"], source)[
-            column
-        ]
+        values = _typed(column, [value for value, _, _ in pairs], source)
         found = {value: weight for value, (_, _, weight) in zip(values, pairs, strict=True)}
         return Linear(column, found, self.step, self.where)
 
@@ -129,8 +127,15 @@ class Asked:
     def _check_cells(self, source: Source) -> None:
         """Say at length what to do where a table has no schema at all; the library says it briefly."""
         given = [word.partition("=")[0] for word in (*(self.keys or ()), *(self.bins or ()))]
-        named = {_loose(name) for name in (*given, *self.discovered)}
-        open_ = [column for column in self.columns if _loose(column) not in named]
+        named = {_loose(name): name for name in (*given, *self.discovered)}
+        by = {_loose(column): column for column in self.columns}
+        stray = [name for loose, name in named.items() if by and loose not in by]
+        if stray:
+            raise InvalidQuery(
+                f"--keys, --bins and --discover are for columns of --by, and {stray[0]} is not among them "
+                f"({', '.join(by.values())}). Add it to --by, or ask about it with --where."
+            )
+        open_ = [column for loose, column in by.items() if loose not in named]
         if source.schema is None and open_:
             raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
         if not self.columns and (self.keys or self.bins or self.discover):
@@ -192,11 +197,25 @@ def _by_column(option: str, words: Sequence[str], source: Source) -> dict[str, l
             raise InvalidParameter(
                 option, word, "written COLUMN=VALUE,VALUE,...", f"For example --{option} {example}."
             )
-        values = [value.strip() for value in listed.split(",")]
-        declared = source.schema.get(name) if source.schema else None
-        kind = declared.type if declared else _looks_like(values)
-        found[name] = [_value(name, kind, value) for value in values]
+        found[name] = _typed(name, _listed(option, word, listed), source)
     return found
+
+
+def _listed(option: str, word: str, values: str) -> list[str]:
+    """Read values with commas between them; one that holds a comma stands in double quotes."""
+    try:
+        found = next(csv.reader([values], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        fix = f"""For example --{option} 'city=Bern,"Chur, GR"' has two values."""
+        raise InvalidParameter(option, word, "a list whose double quotes are closed", fix) from None
+    return [value.strip() for value in found]
+
+
+def _typed(column: str, values: list[str], source: Source) -> list[Any]:
+    """Return words as values of the column's type."""
+    declared = source.schema.get(column) if source.schema else None
+    kind = declared.type if declared else _looks_like(values)
+    return [_value(column, kind, value) for value in values]
 
 
 def _looks_like(values: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ _ENDLESS = re.compile(r"(\S{80})\S{220,}")
 _SECRET = re.compile(r"(:/+[^\s:@/]*:)[^\s@]+(?=@)|(\bpassword=)[^\s&]+")
 # A sentence ends at a full stop before a capital letter; "1.5" and "e.g. this" do not end one.
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z(])")
+_GIVEN = re.compile(r"\w+=")
 
 
 def report(error: Exception, debug: bool) -> int:
@@ -91,11 +92,13 @@ def worded(error: Exception) -> tuple[str, str]:
     if isinstance(error, InvalidParameter):
         fix = error.fix
         line = str(error).removesuffix(fix).rstrip()
-        option = "--" + error.name.replace("_", "-")
-        return line.replace(f"{error.name}=None must", f"{option} must", 1), fix
+        option = error.name.replace("_", "-")
+        line = line.replace(f"{error.name}=None must", f"--{option} must", 1)
+        return line.replace(f"{error.name}=", f"{option}=", 1), fix
     if isinstance(error, DovetailError):
         first, *rest = _SENTENCE.split(str(error), maxsplit=1)
-        return first[:1].upper() + first[1:], " ".join(rest)
+        shown = first if _GIVEN.match(first) else first[:1].upper() + first[1:]
+        return shown, " ".join(rest)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"{place}{error.strerror or type(error).__name__}.", ""

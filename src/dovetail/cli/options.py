@@ -117,7 +117,7 @@ Step: TypeAlias = Annotated[
 ]
 Keys: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=VALUES", help="The cells of a column of --by: region=north,south."),
+    typer.Option(metavar="COLUMN=VALUES", help='The cells of a column of --by: region=north,"south, old".'),
 ]
 Bins: TypeAlias = Annotated[
     list[str] | None,

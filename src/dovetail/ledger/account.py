@@ -17,7 +17,7 @@ from dovetail.errors import (
     LedgerError,
 )
 from dovetail.privacy.budget import Budget, Remaining
-from dovetail.privacy.charge import Charge
+from dovetail.privacy.charge import DELTA_UNIT, Charge
 from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 
 from .amounts import columns, seal
@@ -157,9 +157,10 @@ class DatasetAccount:
 
     def _refuse(self, budget: Budget, spent: Charge, charge: Charge) -> NoReturn:
         remaining = budget.remaining(spent)
+        smaller = "a smaller delta, " if charge.delta * DELTA_UNIT > remaining.delta > 0 else ""
         raise BudgetExceeded(
             f"this costs {charge}, but of the budget of {self.name!r} ({budget}) there remains {remaining}. "
-            "Nothing was spent. Ask for less accuracy, or for fewer answers.",
+            f"Nothing was spent. Ask for {smaller}less accuracy, or for fewer answers.",
             requested=charge,
             remaining=remaining,
         )

@@ -164,7 +164,8 @@ def check_budget(
     if None not in (said, protects) and said != protects:
         raise BudgetMismatch(
             f"the budget of {first_name(connection, dataset)!r} protects {said}, not {protects}; charges of "
-            "both do not add up. Ask as before, or keep a budget of its own for the other."
+            "both do not add up. Ask as before (unit= and neighbours= say who is protected), or keep a "
+            "budget of its own for the other."
         )
     kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
     if budget is not None and canonical(budget.to_dict()) != kept:

@@ -105,12 +105,9 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
     """Return a noise that can be released, also from a design that holds one."""
     noise = value if isinstance(value, Noise) else getattr(value, "noise", None)
     if not isinstance(noise, IntegerNoise):
-        raise InvalidParameter(
-            name,
-            value,
-            "a noise on the integers, or a design of one",
-            "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step).",
-        )
+        real = "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step)."
+        fix = real if isinstance(noise, Noise) else "For example Geometric(0.5)."
+        raise InvalidParameter(name, value, "a noise on the integers, or a design of one", fix)
     if not noise.releasable:
         raise InvalidParameter(
             name,

@@ -149,8 +149,12 @@ class Schema:
         """
         unknown = set(names) - {column.name for column in self.columns}
         if unknown or not names:
-            known = ", ".join(column.name for column in self.columns)
-            raise InvalidParameter("names", sorted(unknown), f"columns of this schema: {known}")
+            known = [column.name for column in self.columns]
+            near = [guess for name in sorted(unknown) for guess in get_close_matches(str(name), known, n=1)]
+            fix = f"Did you mean {near[0]}?" if near else ""
+            raise InvalidParameter(
+                "columns", sorted(unknown), f"among those of this schema: {', '.join(known)}", fix
+            )
         return Schema([replace(c, reviewed=True) if c.name in names else c for c in self.columns], self.place)
 
     def table(self, stored: Mapping[str, Stored] | None = None) -> Table:

@@ -24,9 +24,9 @@ FORMATS = {
     ".ddb": "duckdb",
 }
 _KNOWN = (
-    "the path of a CSV, Parquet or Arrow file or of a folder of such files, of a DuckDB database, "
-    "or a pandas, Polars, Arrow or Ibis table or a DuckDB connection; the address of a PostgreSQL database, "
-    "a Spark table or session or the address of a Spark master"
+    "the path of a CSV, Parquet or Arrow file, of a folder of such files or of a DuckDB database, the "
+    "address of a PostgreSQL database or a Spark master, a pandas, Polars, Arrow or Ibis table, a DuckDB connection, "
+    "or a Spark table or session"
 )
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
