@@ -395,8 +395,6 @@ def test_a_closed_session_refuses_and_spends_nothing(tmp_path: Path) -> None:
     with pytest.raises(InvalidQuery, match="session is closed"):
         session.count(noise=dv.Geometric(1))
     with pytest.raises(InvalidQuery, match="session is closed"):
-        session.sql("SELECT COUNT(*) FROM data", noise=dv.Geometric(1))
-    with pytest.raises(InvalidQuery, match="session is closed"):
         session.plan(dv.Geometric(1), queries=2)
     with opened(tmp_path) as again:
         assert again.remaining.epsilon == 10

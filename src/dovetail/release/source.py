@@ -25,8 +25,8 @@ FORMATS = {
 }
 _KNOWN = (
     "the path of a CSV, Parquet or Arrow file, of a folder of such files or of a DuckDB database, the "
-    "address of a PostgreSQL database or a Spark master, a pandas, Polars, Arrow or Ibis table, a DuckDB connection, "
-    "or a Spark table or session"
+    "address of a PostgreSQL database or a Spark master, a pandas, Polars, Arrow or Ibis table, a DuckDB "
+    "connection, or a Spark table or session"
 )
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
