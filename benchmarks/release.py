@@ -16,15 +16,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
 import dovetail as dv
 
-from .report import Row, show
+from .report import Row, show, timed
 
 TITLE = "A private histogram of 50 cells, ledger included"
 CELLS = 50
@@ -41,26 +40,6 @@ def make_file(path: Path, rows: int) -> None:
                    (hash(i + 2) % {max(rows // 4, 1)})::BIGINT AS person
             FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet)"""
     )
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """What repeated runs took: the median, and the least, which another load disturbs least."""
-
-    median: float
-    least: float
-
-
-def alternating(sides: dict[str, Callable[[], object]], repeats: int) -> dict[str, Seconds]:
-    """Return the seconds of each side, run in turns after one unmeasured round."""
-    seconds: dict[str, list[float]] = {name: [] for name in sides}
-    for turn in range(repeats + 1):
-        for name, run in sides.items():
-            began = time.perf_counter()
-            run()
-            if turn:
-                seconds[name].append(time.perf_counter() - began)
-    return {name: Seconds(statistics.median(listed), min(listed)) for name, listed in seconds.items()}
 
 
 def rows() -> Iterator[Row]:
@@ -82,19 +61,18 @@ def histogram(folder: Path, rows: int, repeats: int = 9) -> Row:
     with dv.Session(
         path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / f"{rows}.ledger"
     ) as session:
-        times = alternating(
+        times = timed(
             {
                 "bare": lambda: bare.execute(f"SELECT key, count(*) FROM '{path}' GROUP BY key").fetchall(),
                 "private": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
             },
             repeats,
         )
-    private, alone = times["private"], times["bare"]
     return Row(
         f"{rows:,} rows, bare DuckDB (memory {before} to {peak_memory()} MB)",
-        f"{private.median:.3f} s",
-        f"{alone.median:.3f} s",
-        max(alone.median / private.median, alone.least / private.least),
+        f"{times['private']:.3f} s",
+        f"{times['bare']:.3f} s",
+        times.ratio("bare", "private"),
         1 / (1.4 if rows <= 10**7 else 1.1),
     )
 
@@ -149,15 +127,15 @@ def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> Row:
 
     schema = dv.Schema([dv.Column("key", "text", values=KEYS)])
     with dv.Session(path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / "o.ledger") as session:
-        times = alternating(
+        times = timed(
             {
                 "opendp": through_opendp,
                 "dovetail": lambda: session.histogram("key", noise=dv.Geometric("0.1"), fresh=True),
             },
             repeats,
         )
-    theirs, mine = times["opendp"].median, times["dovetail"].median
-    return Row(f"{rows:,} rows, OpenDP with Polars", f"{mine:.3f} s", f"{theirs:.3f} s", theirs / mine, 5.0)
+    theirs, mine, ratio = times["opendp"], times["dovetail"], times.ratio("opendp", "dovetail")
+    return Row(f"{rows:,} rows, OpenDP with Polars", f"{mine:.3f} s", f"{theirs:.3f} s", ratio, 5.0)
 
 
 def peak_memory() -> int:
