@@ -7,12 +7,16 @@ import inspect
 import re
 import runpy
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import dovetail
 from document_blocks import ROOT, blocks, run
+from dovetail.release.discovery import threshold_for
+from dovetail.release.field import Field
+from dovetail.release.question import Discovered, Question, Rows
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -147,3 +151,13 @@ def test_what_readme_shows_as_measured_is_on_the_page_of_measurements() -> None:
     assert len(rows) > 5
     for row in rows:
         assert "|" + "|".join(row.split("|")[2:5]) + "|" in page, row
+
+
+def test_the_table_of_thresholds_is_true() -> None:
+    page = (DOCS / "how-to" / "unknown-keys.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \| (\S+) \| (\d+) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    question = Question(Rows(), (Discovered(Field("word", "text")),))
+    for kind, numbers, delta, least in rows:
+        noise = getattr(dovetail, kind)(*numbers.split(", "))
+        assert threshold_for(question, noise, int(Fraction(delta) * 10**18)).least == int(least)

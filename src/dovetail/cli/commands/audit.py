@@ -10,7 +10,7 @@ import typer
 from dovetail.cli.answers import notes
 from dovetail.cli.noises import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, examples
-from dovetail.cli.screen import number, printable, stdout
+from dovetail.cli.screen import finite, number, printable, stdout
 
 if TYPE_CHECKING:
     from dovetail.audit import Certificate
@@ -74,6 +74,5 @@ def _show(one: Certificate) -> None:
 
 def _plain(one: Certificate) -> dict[str, Any]:
     """Return a certificate for JSON, where null means without bound, or not computed."""
-    found = {name: getattr(one, name) for name in _FIGURES}
-    found = {name: None if value == float("inf") else value for name, value in found.items()}
+    found = {name: finite(getattr(one, name)) for name in _FIGURES}
     return {"noise": one.noise.to_dict(), "holds": one.holds, "findings": list(one.findings), **found}

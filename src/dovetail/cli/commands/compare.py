@@ -11,7 +11,7 @@ from dovetail.check import integer
 from dovetail.cli.giving import check_picture
 from dovetail.cli.noises import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, Plot, examples
-from dovetail.cli.screen import number, printable, stdout, table, working
+from dovetail.cli.screen import finite, number, printable, stdout, table, working
 from dovetail.errors import InvalidParameter
 
 _FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
@@ -56,7 +56,7 @@ def compare(
     if as_json:
         rows = [
             {"asked": row.name, "noise": row.noise.to_dict(), "matched": row.matched}
-            | {name: _finite(getattr(row, name)) for name in _FIGURES}
+            | {name: finite(getattr(row, name)) for name in _FIGURES}
             for row in found.rows
         ]
         typer.echo(json.dumps({"at": found.at, "rows": rows}, indent=1))
@@ -90,7 +90,3 @@ def _sense(text: str) -> str | tuple[str, str, int]:
             "at", text, "zeta, epsilon or EPSILON,DELTA,QUERIES", "For example --at 1,1e-6,10."
         )
     return parts[0], parts[1], integer("at", parts[2], low=1, fix="The third is the number of queries.")
-
-
-def _finite(value: float) -> float | None:
-    return None if value == float("inf") else value

@@ -11,7 +11,7 @@ from dovetail.check import integer
 from dovetail.cli import options as o
 from dovetail.cli.giving import check_picture
 from dovetail.cli.noises import spelled
-from dovetail.cli.screen import indented, printable, say, stdout, working
+from dovetail.cli.screen import finite, indented, printable, say, stdout, working
 
 if TYPE_CHECKING:
     from dovetail.design import Design
@@ -126,10 +126,6 @@ def _shifts(text: str) -> int | tuple[int, ...]:
 
 def _plain(found: Design) -> dict[str, Any]:
     """Return a design for JSON; null means without bound."""
-
-    def finite(value: float) -> float | None:
-        return None if value == float("inf") else value
-
     return {
         "noise": found.noise.to_dict(),
         "spelled": spelled(found.noise),

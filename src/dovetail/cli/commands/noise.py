@@ -10,7 +10,7 @@ import typer
 from dovetail.check import integer, positive
 from dovetail.cli.noises import EXAMPLES, FORMS, read_noise
 from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
-from dovetail.cli.screen import number, printable, stdout, table
+from dovetail.cli.screen import finite, number, printable, stdout, table
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise
@@ -82,12 +82,12 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
         "most": noise.quantile_abs("0.95"),
         "nearly_all": noise.quantile_abs("0.99"),
         "entropy": noise.entropy(),
-        "epsilon": _finite(loss.epsilon),
-        "zeta": _finite(loss.zeta),
-        "renyi_2": _finite(loss.renyi(2)),
-        "epsilon_all": _finite(together.epsilon),
-        "zeta_all_at_most": _finite(queries * loss.zeta),
-        "epsilon_at_delta": _finite(together.epsilon_at(delta)),
+        "epsilon": finite(loss.epsilon),
+        "zeta": finite(loss.zeta),
+        "renyi_2": finite(loss.renyi(2)),
+        "epsilon_all": finite(together.epsilon),
+        "zeta_all_at_most": finite(queries * loss.zeta),
+        "epsilon_at_delta": finite(together.epsilon_at(delta)),
     }
 
 
@@ -115,8 +115,3 @@ def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[s
 
 def _cell(value: float | None) -> str:
     return "infinite" if value is None else number(value)
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity: null means without bound."""
-    return None if value == float("inf") else value
