@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from dovetail.release import Source
+from dovetail.release import Schema, Source
 from dovetail.release.engines import Engine
+from dovetail.release.select import true_cells
 
 _POSTGRES_TYPES = {
     "int8": "SMALLINT",
@@ -79,3 +80,14 @@ def _postgres_type(type_: Any) -> str:
     if str(type_).startswith("decimal"):
         return f"NUMERIC({type_.precision}, {type_.scale})"
     return _POSTGRES_TYPES[str(type_)]
+
+
+def typed(**columns: tuple[Any, list[Any]]) -> pyarrow.Table:
+    """Return a table of columns with their types."""
+    return pyarrow.table({name: pyarrow.array(values, type_) for name, (type_, values) in columns.items()})
+
+
+def cells(engine: Engine, query: Any, schema: Schema | None = None) -> list[Any]:
+    """Return the true aggregates; a cell of one number as that number."""
+    question = query.checked((schema or Schema()).table(engine.columns()))
+    return [cell if len(cell) > 1 else cell[0] for cell in true_cells(engine, question)]

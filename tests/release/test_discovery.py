@@ -17,18 +17,16 @@ import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 import dovetail as dv
 from dovetail.errors import BudgetExceeded, InvalidParameter, InvalidQuery, MissingKeys, MissingPrice
 from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import partitions
 from dovetail.release import CountDistinct, Histogram, Mean, Sum
-from dovetail.release.discovery import Threshold, threshold_for
+from dovetail.release.discovery import threshold_for
 from dovetail.release.field import Field
 from dovetail.release.price import charge_of
-from dovetail.release.question import MOST_CELLS, Discovered, Distinct, Measure, Persons, Question, Rows
-from dovetail.release.released import discovered
+from dovetail.release.question import Discovered, Distinct, Measure, Persons, Question, Rows
 from dovetail.release.sensitivity import Neighbours
 from strategies import narrow_integers
 
@@ -341,32 +339,6 @@ def test_persons_are_told_apart_from_rows(tmp_path: Path) -> None:
         distinct = asked.count_distinct("word", keys="discover", noise=Geometric(1), delta="1e-9")
         assert distinct.keys == [("ours",)]
         assert "only one person holds" in str(distinct)
-
-
-def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row[:-1]
-
-
-def test_a_key_of_one_row_shows_as_often_as_delta_says() -> None:
-    """False alarm 1e-9; a threshold that is one too low is rejected."""
-    noise, runs = Geometric("0.7"), 200_000
-    found = threshold_for(question(), noise, 10**16)
-    held = [[(number, 1) for number in range(runs)]]
-    seen = len(discovered(held, itself, noise, found).cells)
-    lower = len(discovered(held, itself, noise, Threshold(found.least - 1, found.units)).cells)
-    assert seen < MOST_CELLS
-    assert binomtest(seen, runs, float(found.delta)).pvalue > 1e-9
-    assert binomtest(lower, runs, float(found.delta)).pvalue < 1e-9
-
-
-def test_too_many_keys_are_cut_by_their_noisy_counts_alone() -> None:
-    noise = Geometric(20)
-    held = [[(number, 100 + number) for number in range(MOST_CELLS + 500)]]
-    released = discovered(held, itself, noise, Threshold(50, 1))
-    assert len(released.cells) == MOST_CELLS
-    assert released.found is not None
-    assert min(cell[0] for cell in released.found) > 400  # type: ignore[type-var]
-    assert list(released.found) == sorted(released.found)
 
 
 def test_no_key_at_all_is_an_answer_too(tmp_path: Path) -> None:
