@@ -1,4 +1,4 @@
-"""Every table of up to three rows, on a server: no row moves an answer further there than is declared.
+"""Every table of up to three rows, on PostgreSQL: no row moves an answer further there than is declared.
 
 All tables lie in one, told apart by a number that each question names; a row is what an engine finds hardest.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import pyarrow
@@ -18,7 +17,7 @@ from dovetail.release import Count, Histogram, Mean, Schema, Sum
 from dovetail.release.engines import Engine, connect
 from dovetail.release.select import true_cells
 from dovetail.release.sensitivity import moves, units
-from engine_tables import into_postgres, into_spark
+from engine_tables import into_postgres
 
 LOW, HIGH = -2, 3
 VALUES = [None, LOW - 1, LOW, HIGH, HIGH + 1, nan, inf, -inf, 1.7e308]
@@ -33,18 +32,12 @@ QUERIES: dict[str, Callable[[str], Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["postgresql", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+@pytest.fixture(scope="module")
+def engine(postgres_server: str) -> Iterator[Engine]:
     rows = [(NUMBERS[places], VALUES[place]) for places in TABLES for place in places]
     numbers, values = zip(*rows, strict=True)
     table = pyarrow.table({"t": numbers, "x": pyarrow.array(values, pyarrow.float64())})
-    if request.param == "spark":
-        folder: Path = tmp_path_factory.mktemp("spark")
-        opened = connect(into_spark(request.getfixturevalue("spark"), folder)(table))
-        yield opened
-        opened.close()
-        return
-    for load in into_postgres(str(request.getfixturevalue("postgres_server"))):
+    for load in into_postgres(postgres_server):
         opened = connect(load(table))
         yield opened
         opened.close()
