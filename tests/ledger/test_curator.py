@@ -51,7 +51,7 @@ def test_whoever_first_says_what_is_protected_settles_it(
 
 def test_a_refused_budget_does_not_settle_what_is_protected(ledger: Ledger) -> None:
     ledger.account("visits", budget=Budget.pure(1))
-    with pytest.raises(BudgetMismatch, match="another budget"):
+    with pytest.raises(BudgetMismatch, match="at most 1 in the worst case, not epsilon at most 2"):
         ledger.account("visits", budget=Budget.pure(2), protects="a row replaced")
     ledger.account("visits", protects="a row added or removed")
     assert ledger.verify().sequence == 2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, InvalidQuery
 
 from . import options as o
 from .screen import plain_json, printable
@@ -40,7 +40,7 @@ class Giving:
     def check(self) -> None:
         """Refuse a form that cannot be given, before anything is spent."""
         if self.as_json and self.as_csv:
-            raise InvalidParameter("format", "--json and --csv", "one of them")
+            raise InvalidQuery("An answer is printed in one form. Keep --json or --csv.")
         check_picture(self.plot)
 
     @property

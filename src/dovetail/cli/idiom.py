@@ -15,6 +15,7 @@ _SPOKEN = tuple(
         (r"a session with unit=\"person\"", "--unit and --max-rows"),
         (r"\btogether with unit=", "together with --unit"),
         (r"\bunit= and neighbours=", "--unit and --neighbours"),
+        (r"Use at=\"zeta\", at=.*", "Use --at zeta, --at epsilon or --at 1,1e-6,10."),
         (r"Use design\(epsilon=1\) or design\(within=5\)", "Add --epsilon 1 or --within 5"),
         (r"\btable=\"visits\"", "For example --table visits."),
         (

@@ -170,8 +170,9 @@ def check_budget(
     kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
     if budget is not None and canonical(budget.to_dict()) != kept:
         raise BudgetMismatch(
-            f"{first_name(connection, dataset)!r} has another budget on record than {budget}. "
-            "Leave the budget out to use the recorded one; its curator changes it with ledger.set_budget."
+            f"the budget of {first_name(connection, dataset)!r} on record is "
+            f"{Budget.from_dict(json.loads(kept))}, not {budget}. Leave the budget out to use the recorded "
+            "one; its curator changes it with ledger.set_budget."
         )
 
 

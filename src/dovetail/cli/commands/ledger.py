@@ -13,7 +13,7 @@ from dovetail.cli.places import data_named, kept_under, ledger_place
 from dovetail.cli.screen import printable, say, stdout
 from dovetail.cli.screen import table as rows_of
 from dovetail.cli.words import entry_in_words
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, InvalidQuery
 
 if TYPE_CHECKING:
     from dovetail.ledger import Ledger, Statement
@@ -117,7 +117,7 @@ def verify(place: Place, witness: Witness = None, table: Table = None) -> None:
 def export(place: Place, as_json: Json = False, as_csv: Csv = False, table: Table = None) -> None:
     """Print the whole record as JSON or CSV, without secret keys."""
     if as_json == as_csv:
-        raise InvalidParameter("format", None, "one of --json and --csv", "Give one of them.")
+        raise InvalidQuery("The record is printed in one form. Add --json or --csv.")
     with _opened(place, None, table) as book:
         typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
 
