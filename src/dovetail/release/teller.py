@@ -12,7 +12,7 @@ from typing import Any
 
 from dovetail.errors import BudgetExceeded, DataError, DovetailError, InvalidParameter, InvalidQuery
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Budget, Charge
+from dovetail.privacy import Charge
 
 from .answer import Answer, component_noises, never_negative
 from .axes import DISCOVER
@@ -97,10 +97,12 @@ class Teller:
         if pay.plan is not None:
             return self._from_plan(questions, pay.plan)
         units = self._delta_units(questions, pay)
-        noises = self._noises(questions, pay)
+        composed = self._composed(questions, pay)
+        noises = self._noises(questions, pay) if composed is None else composed
         asked = tuple(_asked(*pair, units) for pair in zip(questions, noises, strict=True))
         charge = charge_of(questions, noises, self.neighbours)
-        if pay.spend is not None and pay.spend.delta_limit:
+        if composed is not None:
+            assert pay.spend is not None
             charge = at_price(charge, pay.spend, *self.account.position())
         thresholds = [each.threshold.charge() for each in asked if each.threshold is not None]
         return Priced(asked, sum(thresholds, charge))
@@ -158,6 +160,16 @@ class Teller:
         # A price is shared among all questions of a batch, a delta beside it among those that pay one.
         return delta_units(pay, discovering if pay.spend is None else len(questions))
 
+    def _composed(self, questions: Sequence[Question], pay: Pay) -> list[tuple[IntegerNoise, ...]] | None:
+        """Return noises that keep a price with delta all together, where that buys less error."""
+        spend, budget = pay.spend, self.account.budget
+        if spend is None or not spend.delta_limit or budget.currency != "approximate":
+            return None
+        # The delta of a question with keys to be found out goes into its threshold.
+        if any(each.discovers for each in questions):
+            return None
+        return noises_composed(questions, spend, self.neighbours)
+
     def _noises(self, questions: Sequence[Question], pay: Pay) -> list[tuple[IntegerNoise, ...]]:
         """Return the noise of each component of each question."""
         if pay.noise is not None:
@@ -167,17 +179,7 @@ class Teller:
             goal = (pay.within, pay.probability, budget, self.neighbours)
             return [noises_within(each, *goal) for each in questions]
         assert pay.spend is not None
-        discovering = any(each.discovers for each in questions)
-        if pay.spend.delta_limit and budget.currency == "approximate" and not discovering:
-            composed = noises_composed(questions, pay.spend, self.neighbours)
-            if composed is not None:
-                return composed
-        # The delta of a question with keys to be found out goes into its threshold.
-        worst = Budget.pure(pay.spend.epsilon_limit)
-        return [
-            noises_at_price(each, worst if each.discovers else pay.spend, self.neighbours, len(questions))
-            for each in questions
-        ]
+        return [noises_at_price(each, pay.spend, self.neighbours, len(questions)) for each in questions]
 
     def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
         """Answer queries together, or return what was answered to the very same before."""
