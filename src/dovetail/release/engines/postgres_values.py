@@ -58,14 +58,6 @@ def _on_its_day(value: str) -> str:
     return f"CASE WHEN {_IS_DATE} THEN {inner} END"
 
 
-def _listed(words: tuple[str, ...]) -> str:
-    return ", ".join(f"'{word}'" for word in words)
-
-
-_TRUTH = (
-    f"CASE WHEN LOWER({_SHORT}) IN ({_listed(texts.TRUE)}) THEN TRUE "
-    f"WHEN LOWER({_SHORT}) IN ({_listed(texts.FALSE)}) THEN FALSE END"
-)
 _SPELLED = {
     (_WHOLE, "integer"): "x",
     (_WHOLE, "number"): f"CAST(x AS {_DOUBLE})",
@@ -88,7 +80,7 @@ _SPELLED = {
     (_TEXT, "text"): 'x COLLATE "C"',
     (_TEXT, "number"): f"CASE WHEN {_READABLE} THEN {_as_double(_NUMERIC)} END",
     (_TEXT, "integer"): f"CASE WHEN {_READABLE} THEN {_as_whole(_NUMERIC)} END",
-    (_TEXT, "boolean"): _TRUTH,
+    (_TEXT, "boolean"): texts.truth(_SHORT),
     (_TEXT, "date"): _on_its_day(_DAY),
     (_TEXT, "timestamp"): _on_its_day(
         f"CAST({_DAY} AS TIMESTAMP) + CAST(COALESCE(NULLIF(SUBSTR(x, 12), ''), '00:00') AS INTERVAL)"

@@ -63,14 +63,6 @@ def _finite(double: str) -> str:
     return f"CASE WHEN {double} {_FINITE} THEN {double} END"
 
 
-def _listed(words: tuple[str, ...]) -> str:
-    return ", ".join(f"'{word}'" for word in words)
-
-
-_TRUTH = (
-    f"CASE WHEN LOWER({_SHORT}) IN ({_listed(texts.TRUE)}) THEN TRUE "
-    f"WHEN LOWER({_SHORT}) IN ({_listed(texts.FALSE)}) THEN FALSE END"
-)
 _SPELLED = {
     ("whole", "integer"): "x",
     ("whole", "number"): "CAST(x AS DOUBLE)",
@@ -88,7 +80,7 @@ _SPELLED = {
     ("text", "text"): "x",
     ("text", "number"): f"CASE WHEN {_READABLE} THEN {_finite(f'TRY_CAST({_TIDY} AS DOUBLE)')} END",
     ("text", "integer"): f"CASE WHEN {_READABLE} THEN TRY_CAST({_TIDY} AS DECIMAL(38, 0)) END",
-    ("text", "boolean"): _TRUTH,
+    ("text", "boolean"): texts.truth(_SHORT),
     ("text", "date"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(SUBSTRING(x, 1, 10) AS DATE) END",
     ("text", "timestamp"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(x AS TIMESTAMP_NTZ) END",
     ("date", "date"): "x",

@@ -15,7 +15,13 @@ DATE = f"^[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T]{_TIME})?$"
 LONGEST = 2_000
 FIRST_YEAR = "0001"
 
-TRUE = ("t", "true", "y", "yes", "1")
-FALSE = ("f", "false", "n", "no", "0")
+_TRUE = ("t", "true", "y", "yes", "1")
+_FALSE = ("f", "false", "n", "no", "0")
 
 LARGEST = "1.7976931348623157e308"
+
+
+def truth(text: str) -> str:
+    """Spell the truth value that a text names, NULL where it names none."""
+    true, false = (", ".join(f"'{word}'" for word in words) for words in (_TRUE, _FALSE))
+    return f"CASE WHEN LOWER({text}) IN ({true}) THEN TRUE WHEN LOWER({text}) IN ({false}) THEN FALSE END"
