@@ -19,10 +19,6 @@ Epsilon: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="The privacy loss allowed: in the worst case, unless --delta."),
 ]
-Delta: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBER", help="With --epsilon: the chance to exceed it, such as 1e-6."),
-]
 Chance: TypeAlias = Annotated[
     str | None,
     typer.Option(
