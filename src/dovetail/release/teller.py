@@ -162,21 +162,19 @@ class Teller:
 
     def _composed(self, questions: Sequence[Question], pay: Pay) -> list[tuple[IntegerNoise, ...]] | None:
         """Return noises that keep a price with delta all together, where that buys less error."""
-        spend, budget = pay.spend, self.account.budget
-        if spend is None or not spend.delta_limit or budget.currency != "approximate":
-            return None
         # The delta of a question with keys to be found out goes into its threshold.
-        if any(each.discovers for each in questions):
+        if pay.spend is None or not pay.spend.delta_limit or any(each.discovers for each in questions):
             return None
-        return noises_composed(questions, spend, self.neighbours)
+        if self.account.budget.currency != "approximate":
+            return None
+        return noises_composed(questions, pay.spend, self.neighbours)
 
     def _noises(self, questions: Sequence[Question], pay: Pay) -> list[tuple[IntegerNoise, ...]]:
         """Return the noise of each component of each question."""
         if pay.noise is not None:
             return [scaled_noises(each, pay.noise, pay.sensitivity) for each in questions]
-        budget = self.account.budget
         if pay.within is not None:
-            goal = (pay.within, pay.probability, budget, self.neighbours)
+            goal = (pay.within, pay.probability, self.account.budget, self.neighbours)
             return [noises_within(each, *goal) for each in questions]
         assert pay.spend is not None
         return [noises_at_price(each, pay.spend, self.neighbours, len(questions)) for each in questions]
