@@ -52,7 +52,7 @@ class Steps:
         """Return the step of each cell, or UNSETTLED where a threshold cuts it."""
         # A cell is settled if its first word has passed as many floors as its last word may have.
         started = np.bincount((self.low >> _CELL_SHIFT).astype(np.intp), minlength=_CELLS).cumsum()
-        return np.where(self.first == started, self.first, UNSETTLED).astype(np.int32)
+        return np.where(self.first == started, self.first.astype(np.int32), np.int32(UNSETTLED))
 
     def locate(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the step of each 64-bit word, and the positions of those that remain undecided."""
