@@ -7,7 +7,7 @@ import pytest
 
 import loss_oracle as oracle
 from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, IntegerNoise, PiecewiseGeometric
-from dovetail.privacy import Budget, Charge, privacy_loss
+from dovetail.privacy import ORDERS, Budget, Charge, privacy_loss
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.release.plan import Plan, covering_stretch, covers, plan_charge
 from dovetail.release.price import charge_of
@@ -142,3 +142,11 @@ def test_a_gaussian_plan_covers_wide_sums_as_far_out_as_a_delta_is_counted() -> 
     for epsilon in range(16):
         assert wide.delta(epsilon / 4) <= paid.delta(epsilon / 4)
     assert paid.delta(4) < 1e-23
+
+
+@pytest.mark.parametrize("shift", [1, 2, 7, 50])
+def test_a_stretched_gaussian_keeps_its_renyi_figures_at_whole_orders(shift: int) -> None:
+    sigma = 3
+    wide = privacy_loss(DiscreteGaussian(sigma).stretched(shift), sensitivity=shift)
+    for order in ORDERS:
+        assert wide.renyi(order) == pytest.approx(order / (2 * sigma**2), rel=1e-9)

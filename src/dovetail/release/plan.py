@@ -193,7 +193,8 @@ def covers(noise: IntegerNoise, stretch: int, shift: int) -> bool:
     Both are convex in exp(epsilon), and the first is linear between its own few loss values, so it is enough
     to look there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry
     epsilon >= 0 is enough. The margin is far above the error of either figure; a tie counts as not covered.
-    Of a loss without an upper end, where the two never vanish, a delta of 1e-30 is as good as none.
+    Of a loss without an upper end, which only the Gaussian has, a delta of 1e-30 is as good as none: a charge
+    counts 1e-18. Its Rényi figures at whole orders need no looking, being order·(shift/sigma)²/2.
     """
     if stretch == shift == 1:
         return True
