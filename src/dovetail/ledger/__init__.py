@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .account import DatasetAccount
-from .book import Ledger
+from .budgets import ExPost
 from .chain import Head
-from .limits import ExPost
+from .ledger import Ledger
 from .location import default_path, source_name
-from .names import SharedBudget
+from .registry import SharedBudget
 from .statement import Statement
 
 __all__ = [

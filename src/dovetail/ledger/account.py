@@ -22,8 +22,8 @@ from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 
 from .amounts import columns, seal
 from .answers import answered_before, digest
-from .names import plain
-from .prepared import run
+from .prepared_statements import run
+from .registry import plain
 from .schema import WHOLE, datasets, plans, requests
 from .standing import row_of, standing
 from .store import Pen, Store, event_at

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, select
 from dovetail.errors import LedgerBusy, LedgerError, RequestConflict
 from dovetail.release.ports import Request, StoredAnswer
 
-from .prepared import run
+from .prepared_statements import run
 from .schema import requests
 from .store import event_at
 

@@ -14,7 +14,7 @@ from dovetail.privacy.charge import Charge
 
 from .amounts import charge_of
 from .failures import sound
-from .prepared import run
+from .prepared_statements import run
 from .schema import datasets
 
 _ROW = select(datasets).where(datasets.c.id == bindparam("of"))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
-from .names import first_name, protected_by
+from .registry import first_name, protected_by
 from .schema import datasets, events, plans, requests
 from .standing import standing
 

@@ -17,7 +17,7 @@ from . import chain
 from .chain import Event, Head, canonical, origin
 from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
-from .prepared import run
+from .prepared_statements import run
 from .schema import SCHEMA_VERSION, events, ledger, metadata
 from .witness import Witness
 

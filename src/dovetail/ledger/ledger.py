@@ -10,11 +10,12 @@ from dovetail.errors import DovetailError, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
+from .budgets import change_budget
 from .chain import Head
 from .export import export
 from .failures import sound
-from .limits import change_budget
-from .names import (
+from .integrity import check_opening
+from .registry import (
     check_budget,
     check_name,
     checked_budget,
@@ -25,7 +26,6 @@ from .names import (
     settle_protects,
     settled,
 )
-from .opening import check_opening
 from .statement import Statement, statement
 from .store import Store
 from .verify import verify
