@@ -18,8 +18,8 @@ import mpmath
 
 from dovetail.noise import GeometricMixture, PiecewiseGeometric
 from dovetail.privacy import PrivacyLoss, privacy_loss
-from dovetail.privacy.oneway import OneWay
-from dovetail.privacy.pairs import shift_loss_of
+from dovetail.privacy.composition import OneWay
+from dovetail.privacy.dominating_pairs import shift_loss_of
 
 from .report import Row, show, timed
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dovetail as dv
-from dovetail.design import designer
+from dovetail.designer import designs
 
 QUERIES = (1, 3, 10, 30, 100, 300, 1000)
 EPSILONS = ("0.1", "0.5", "1", "3")
@@ -56,8 +56,8 @@ class Case:
 
 def measure(queries: int, epsilon: str, delta: str) -> Case:
     """Design for one budget and certify the standard noises for it."""
-    designer._best.cache_clear()
-    designer._designed.cache_clear()
+    designs._best.cache_clear()
+    designs._designed.cache_clear()
     start = time.process_time()
     chosen = dv.design(epsilon=epsilon, delta=delta, queries=queries)
     seconds = time.process_time() - start

@@ -7,7 +7,6 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -115,8 +114,7 @@ HEAVY = (
 
 
 def signature(thing: object) -> str:
-    """Return the parameters without their types; the package `design` is called like its main function."""
-    thing = thing.design if isinstance(thing, ModuleType) else thing
+    """Return the parameters without their types."""
     found = inspect.signature(thing)  # type: ignore[arg-type]
     bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in found.parameters.values()]
     return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
@@ -187,8 +185,7 @@ def test_names_loaded_on_demand_type_checkers_and_the_list_agree() -> None:
     for node in branch.body:
         assert isinstance(node, ast.ImportFrom)
         imported |= {alias.asname or alias.name: node.module for alias in node.names}
-    # `design` is both a package and its main function.
-    packages = {name for name, home in imported.items() if home in (None, name)}
+    packages = {name for name, home in imported.items() if home is None}
     assert packages == set(dovetail._PACKAGES)
     assert {name: home for name, home in imported.items() if name not in packages} == dovetail._HOME
     assert set(dovetail.__all__) == {*imported, "__version__"}

@@ -12,10 +12,11 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it; a test checks it against the imports below.
 _HOME = {
-    "Comparison": "design",
-    "Design": "design",
-    "Goal": "design",
-    "compare": "design",
+    "Comparison": "designer",
+    "Design": "designer",
+    "Goal": "designer",
+    "compare": "designer",
+    "design": "designer",
     "DiscreteGaussian": "noise",
     "Staircase": "noise",
     "TruncatedGeometric": "noise",
@@ -57,7 +58,7 @@ _HOME = {
     "Plan": "release",
     "Session": "session",
 }
-_PACKAGES = ("audit", "datasets", "design", "errors", "ledger", "noise", "privacy", "sampling")
+_PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "privacy", "sampling")
 
 # Written out, because type checkers only read a plain list.
 __all__ = [
@@ -108,6 +109,7 @@ __all__ = [
     "compare",
     "datasets",
     "design",
+    "designer",
     "errors",
     "ledger",
     "noise",
@@ -117,8 +119,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from . import audit, datasets, errors, ledger, noise, privacy, sampling
-    from .design import Comparison, Design, Goal, compare, design
+    from . import audit, datasets, designer, errors, ledger, noise, privacy, sampling
+    from .designer import Comparison, Design, Goal, compare, design
     from .errors import (
         BudgetExceeded,
         BudgetMismatch,

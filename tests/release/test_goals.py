@@ -3,8 +3,8 @@ from functools import reduce
 
 import pytest
 
-from dovetail.design import design
-from dovetail.design.rivals import normal_sigma
+from dovetail.designer import design
+from dovetail.designer.rivals import normal_sigma
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss

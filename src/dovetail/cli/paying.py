@@ -141,7 +141,7 @@ class Payment:
 @lru_cache(maxsize=8)
 def _designed(within: str, probability: str, slots: int, budget: Budget, neighbours: str) -> Noise:
     """Return the noise of least cost in the budget's currency; kept, as a price comes before an answer."""
-    from dovetail.design import design
+    from dovetail.designer import design
 
     goal: dict[str, Any] = {"within": within, "probability": probability, "queries": slots}
     goal["sensitivity"] = 1 if neighbours == "add-remove" else (1, -1)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 # What the numbers rest on; the edges (command line, ledger, sessions) do not change them.
-_NUMERIC = ("exact", "sampling", "noise", "privacy", "design")
+_NUMERIC = ("exact", "sampling", "noise", "privacy", "designer")
 
 
 @cache

@@ -4,8 +4,8 @@ from . import comparators  # noqa: F401 - tells how the losses of other kinds ar
 from .budget import Budget, Remaining
 from .charge import ORDERS, Charge
 from .clamped import clamped_loss
+from .contribution import partitions, split_charge, split_losses
 from .loss import PrivacyLoss, privacy_loss
-from .splits import partitions, split_charge, split_losses
 from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
 __all__ = [

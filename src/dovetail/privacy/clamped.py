@@ -12,8 +12,8 @@ from dovetail import check
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 
+from .composition import OneWay
 from .loss import PrivacyLoss
-from .oneway import OneWay
 from .segments import Merged, shift_loss
 
 

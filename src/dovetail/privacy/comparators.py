@@ -14,7 +14,7 @@ from dovetail.exact import ball, upper
 from dovetail.noise import DiscreteGaussian, StaircaseNoise
 
 from .atoms import ROUNDING, Atoms, Floats, Ints, on_steps
-from .pairs import shift_loss_of
+from .dominating_pairs import shift_loss_of
 
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
 _REACH = 14

@@ -17,8 +17,8 @@ from dovetail.noise import Noise
 
 from .atoms import Atoms, Floats
 from .charge import Charge
-from .oneway import OneWay
-from .pairs import atoms_from_pmfs, shift_atoms
+from .composition import OneWay
+from .dominating_pairs import atoms_from_pmfs, shift_atoms
 
 # Beyond, what rounding may have done to so many factors would be all that is seen.
 _MOST_USES = 10**9

@@ -81,7 +81,7 @@ def noises_composed(
     >>> found is not None and found[0][0].variance() < 0.5 * Geometric("0.05").variance()
     True
     """
-    from dovetail.design import design
+    from dovetail.designer import design
 
     delta, ways = payable(spend.delta_limit), [moves(each, neighbours, grows=True) for each in questions]
     uses = sum(max(map(len, each)) for each in ways)
@@ -105,7 +105,7 @@ def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> Integ
     >>> noise_of_budget(Budget.pure(1), 10, "add-remove")
     PiecewiseGeometric(rates=('0.1',))
     """
-    from dovetail.design import design
+    from dovetail.designer import design
 
     cells = (1,) * parts_per_slot(neighbours)
     if budget.zeta_limit is None:
@@ -155,6 +155,6 @@ def _worth_shaping(shifts: tuple[int, ...]) -> bool:
 
 
 def _designed(shifts: tuple[int, ...], **wanted: Any) -> IntegerNoise:
-    from dovetail.design import design
+    from dovetail.designer import design
 
     return design(sensitivity=shifts, **wanted).noise

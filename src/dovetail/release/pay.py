@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail.check import positive, probability
 from dovetail.check import within as limited
-from dovetail.design import Design
+from dovetail.designer import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import IntegerNoise, Noise
 from dovetail.privacy import Budget

@@ -46,7 +46,7 @@ def compare(
     Equal in one sense is not equal in another, so the sense is always named: zeta is an average, epsilon the
     worst case, and (epsilon, delta) after some queries lies between.
     """
-    from dovetail.design import compare as scale
+    from dovetail.designer import compare as scale
 
     check_picture(plot)
     with working("Scaling ..."):

@@ -20,7 +20,7 @@ from dovetail.errors import BudgetExceeded
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dovetail.design import Design
+    from dovetail.designer import Design
     from dovetail.noise import Noise
     from dovetail.release import Answer, Source
     from dovetail.session import Session
@@ -71,7 +71,7 @@ def _data(screen: Console) -> None:
 
 def _prices(screen: Console) -> Design:
     """Show what the wish costs with each noise that meets it, in every sense, and return the design."""
-    from dovetail.design import design
+    from dovetail.designer import design
 
     _title(screen, "2. The noise, and its price in every sense")
     goal: dict[str, Any] = {"within": WITHIN, "probability": PROBABILITY, "queries": QUERIES, "delta": DELTA}
@@ -161,7 +161,7 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
 
 def _how_strict() -> str:
     """Say what the size of epsilon means here, with the price of a wider error beside it."""
-    from dovetail.design import design
+    from dovetail.designer import design
 
     with working("Pricing a wider error ..."):
         wider = design(within=WIDER, probability=PROBABILITY, queries=QUERIES, delta=DELTA)

@@ -14,7 +14,7 @@ from dovetail.cli.noises import spelled
 from dovetail.cli.screen import finite, indented, printable, say, stdout, working
 
 if TYPE_CHECKING:
-    from dovetail.design import Design
+    from dovetail.designer import Design
 
 _EPILOG = o.examples(
     "dovetail design --within 5 --queries 20 --delta 1e-6",
@@ -79,7 +79,7 @@ def design(
     Give an accuracy (--within), a budget (--epsilon, --epsilon with --delta, or --zeta), or both. The price
     is that of all --queries together.
     """
-    from dovetail.design import design as search
+    from dovetail.designer import design as search
 
     check_picture(plot)
     with working("Searching ..."):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.design.manyuses import log_delta, zeta_of
-from dovetail.design.profile import Profile, complex_steps, slopes
-from dovetail.design.search import Layout, delta_within, joint_zeta, smooth
-from dovetail.design.shapes import SHAPES
+from dovetail.designer.composition_floats import log_delta, zeta_of
+from dovetail.designer.optimisation import Layout, delta_within, joint_zeta, smooth
+from dovetail.designer.piecewise_floats import Profile, complex_steps, slopes
+from dovetail.designer.shapes import SHAPES
 from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 

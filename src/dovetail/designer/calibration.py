@@ -17,9 +17,9 @@ from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 
 from .certify import Certified, certify
+from .composition_floats import log_delta, zeta_of
 from .goal import Task
-from .manyuses import log_delta, zeta_of
-from .profile import Profile
+from .piecewise_floats import Profile
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
 _STEPS = 1000

@@ -12,10 +12,10 @@ from dovetail.check import Real
 from dovetail.noise import IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import PrivacyLoss
 
+from .calibration import fitted
+from .candidates import Finder
 from .certify import Certified, certify
 from .explain import explanation
-from .find import Finder
-from .fit import fitted
 from .goal import Goal, Task, read_task
 from .rivals import Alternative, rivals
 from .unreachable import unreachable

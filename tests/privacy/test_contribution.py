@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.privacy import privacy_loss, split_charge, split_losses
-from dovetail.privacy.splits import partitions
+from dovetail.privacy.contribution import partitions
 
 FALLING = PiecewiseGeometric(("2.444", "0.103"), (2,))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .goal import Task
 
 if TYPE_CHECKING:
-    from .designer import Design
+    from .designs import Design
 
 _BARS = (0.5, 0.95, 0.99)
 _WIDTH = 30

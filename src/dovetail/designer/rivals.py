@@ -9,9 +9,9 @@ from math import ceil, expm1, floor, log, log10, sqrt
 
 from dovetail.noise import DiscreteGaussian, IntegerNoise
 
+from .calibration import fitted
+from .candidates import Finder
 from .certify import certify
-from .find import Finder
-from .fit import fitted
 from .goal import Task
 
 _DIGITS = 5

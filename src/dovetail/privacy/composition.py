@@ -12,7 +12,7 @@ import numpy as np
 
 from .atoms import ROUNDING, Atoms, Floats
 from .curve import Curve
-from .tilted import Lattice, lattice, tilted
+from .fourier import Lattice, lattice, tilted
 
 _LARGEST_POWER = 1500.0  # of tilt times the range of one loss
 _ROUGHLY = 0.01

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .manyuses import Figure, log_delta, zeta_of
-from .profile import Array, Profile, complex_steps, slopes
+from .composition_floats import Figure, log_delta, zeta_of
+from .piecewise_floats import Array, Profile, complex_steps, slopes
 
 Floats = NDArray[np.float64]
 Term = Callable[["Layout", Floats], tuple[float, Floats]]

@@ -8,10 +8,10 @@ from math import exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .fit import Shape
+from .calibration import Shape
 from .goal import Task
-from .profile import Profile
-from .search import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
+from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
+from .piecewise_floats import Profile
 from .shapes import SHAPES
 
 Floats = NDArray[np.float64]

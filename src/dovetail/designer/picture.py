@@ -10,7 +10,7 @@ from dovetail.plots.design import design as draw
 from dovetail.privacy import privacy_loss
 
 if TYPE_CHECKING:
-    from .designer import Design
+    from .designs import Design
 
 _POINTS = 60
 

@@ -1,0 +1,8 @@
+"""From the error you can live with to the noise and its price."""
+
+from .comparison import Comparison, compare
+from .designs import Design, Utility, design
+from .goal import Goal
+from .rivals import Alternative
+
+__all__ = ["Alternative", "Comparison", "Design", "Goal", "Utility", "compare", "design"]
