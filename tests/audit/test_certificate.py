@@ -25,7 +25,7 @@ from dovetail.noise import (
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.build import build
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.place import checks_of
+from dovetail.sampling.offsets import checks_of
 
 NARROW = Geometric("1/3")
 WIDE = GeometricMixture("1e-5", "5e-5", 100_003)

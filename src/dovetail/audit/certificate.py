@@ -9,7 +9,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.law import Law
-from dovetail.sampling.refuse import Refusing
+from dovetail.sampling.rejection import Refusing
 from dovetail.sampling.sampler import Sampler
 
 from .ratios import Ratios, ratios

@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail.exact.balls import ball, precision
 from dovetail.sampling.law import Law
-from dovetail.sampling.refuse import Refusing
+from dovetail.sampling.rejection import Refusing
 
 from .ratios import mass
 

@@ -1,10 +1,10 @@
 """What is added to an answer: piecewise noise on the integers and on the reals."""
 
+from .constructors import Geometric, GeometricMixture, Laplace, LaplaceMixture, Staircase
 from .gaussian import DiscreteGaussian
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
 from .laplace import PiecewiseLaplace
-from .named import Geometric, GeometricMixture, Laplace, LaplaceMixture, Staircase
 from .rounded import RoundedLaplace
 from .staircase import StaircaseNoise
 from .storage import from_dict

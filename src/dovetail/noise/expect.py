@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import least_float
 
 from .arrays import Floats
-from .least import least_float
 
 if TYPE_CHECKING:
     from .integer import IntegerNoise

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dovetail import sampling
 from dovetail.exact import precision
+from dovetail.exact.bisection import least_whole
 
 from .arrays import Floats, blockwise, lookup, one_minus
 from .expect import expect_integer
-from .least import least_whole
 from .symmetric import Noise
 
 

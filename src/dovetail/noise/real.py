@@ -13,11 +13,11 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from dovetail.exact import Decay
+from dovetail.exact.bisection import least_float
 
 from .arrays import Floats, blockwise, one_minus
 from .evaluate import DecayTable
 from .expect import expect_real
-from .least import least_float
 from .symmetric import Noise
 
 

@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter
 
 from .blocks import DEPTH, Blocks, block_bits, blocks_of
 from .law import Law
-from .place import MOST_BITS, Checks, checks_of
+from .offsets import MOST_BITS, Checks, checks_of
 from .sampler import Sampler
 from .spans import Span, Spans, parting, spans_of
 from .steps import UNSETTLED, Steps, floors, steps_of

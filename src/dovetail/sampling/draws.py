@@ -18,7 +18,7 @@ from .bits import Recording, Source, System, source_for
 from .blocks import too_wide
 from .build import build
 from .law import Law
-from .refuse import Proposed, Refusing
+from .rejection import Proposed, Refusing
 from .sampler import Sampler
 
 Size = int | tuple[int, ...]

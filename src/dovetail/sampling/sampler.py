@@ -17,8 +17,8 @@ from dovetail.errors import InvalidParameter
 
 from .bits import Source
 from .blocks import Blocks
-from .place import Checks
-from .scratch import Scratch
+from .buffers import Scratch
+from .offsets import Checks
 from .settle import settled, settled_one
 from .spans import Spans
 from .steps import Steps

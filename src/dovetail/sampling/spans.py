@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dovetail.exact.balls import precision
 
-from .place import SHARE_BITS
+from .offsets import SHARE_BITS
 from .uniform import Enclosure
 
 

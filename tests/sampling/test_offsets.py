@@ -13,7 +13,7 @@ from dovetail.noise import Geometric, GeometricMixture
 from dovetail.sampling import replay
 from dovetail.sampling.bits import Recording
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.place import checks_of
+from dovetail.sampling.offsets import checks_of
 
 RATE = Fraction(1, 10**6)
 BITS = 14

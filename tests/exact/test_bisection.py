@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.noise.least import least_float, least_whole
+from dovetail.exact.bisection import least_float, least_whole
 
 
 @given(st.integers(0, 10**40), st.integers(-5, 10**40))

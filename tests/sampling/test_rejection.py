@@ -9,7 +9,7 @@ from dovetail.noise import DiscreteGaussian, IntegerNoise, Staircase
 from dovetail.sampling import experiment_bits, replay
 from dovetail.sampling.bits import Recording
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.refuse import Refusing
+from dovetail.sampling.rejection import Refusing
 
 WIDE = [DiscreteGaussian(1000), DiscreteGaussian("12345.5"), Staircase(2, 0.3).stretched(4001)]
 # The chance that a sum of squares of 31 independent normal values exceeds this is below 1e-9.
