@@ -1,0 +1,172 @@
+"""How long a PostgreSQL server may stay silent, and which part failed where it cannot be used.
+
+Data and ledger both use it. What a server says is never repeated: it can quote an address with a password,
+or a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from time import monotonic
+from typing import Any, NamedTuple
+
+# Seconds. A connection that is not there after this long, and a reply that the server owes at once.
+CONNECT_LIMIT = 10
+REPLY_LIMIT = 10
+
+
+class Failure(NamedTuple):
+    """The part that failed, in one word for programs, and what it means, in sentences for people."""
+
+    part: str
+    words: str
+
+
+_ADDRESS = Failure("address", "The address has an option that PostgreSQL cannot read. Correct it.")
+_HOST = Failure("host", "The host in the address was not found. Correct its name.")
+_PORT = Failure(
+    "port",
+    "Nothing answers at that host and port. Check both, and that the server runs and can be reached.",
+)
+_PROTOCOL = Failure(
+    "port", "What answers at that host and port is not a PostgreSQL server. Correct the port."
+)
+_SILENT = Failure(
+    "time", "The server did not answer in time. Check that it is well and that the network lets it answer."
+)
+_LOST = Failure("connection", "The connection to the server was lost. Check that the server runs; try again.")
+_USER = Failure(
+    "user", "The server does not let this user in. Check the user's name and that the role may log in."
+)
+_PASSWORD = Failure(
+    "password", "The server did not accept the password, or none was given. Check user and password."
+)
+_DATABASE = Failure("database", "The server has no database of that name. Correct the end of the address.")
+_TLS = Failure(
+    "TLS", "No connection can be made with the TLS mode of the address. Check sslmode and the certificates."
+)
+_HBA = Failure(
+    "access",
+    "The server's rules (pg_hba.conf) let no such user, database and TLS mode in from here. Ask its keeper.",
+)
+_GRANT = Failure(
+    "grant", "The user lacks a right on the server. Ask its keeper to grant it (CONNECT, USAGE, SELECT)."
+)
+_TABLE = Failure("table", "The table is not there. Correct its name, or the schema's.")
+_FULL = Failure("connections", "The server has no connection left for this user. Try again later.")
+_STARTING = Failure("server", "The server is starting up or shutting down. Try again later.")
+_STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its keeper.")
+_REFUSED = Failure("server", "The server refused the connection; its own log says why.")
+
+# A refused connection comes without a code, so its words are read. The first that fits counts.
+_REFUSALS = tuple(
+    (re.compile(pattern, re.IGNORECASE), failure)
+    for pattern, failure in (
+        (r"resolve host|translate host|name or service not known", _HOST),
+        (r"invalid port", _PORT),
+        (r"invalid (sslmode|URI|connection option|.* value)|bad value for|separator", _ADDRESS),
+        (r"no password supplied|password authentication failed|password file", _PASSWORD),
+        (r"no pg_hba\.conf entry|pg_hba\.conf rejects", _HBA),
+        (r"invalid response to SSL|invalid response to GSS|expected authentication request", _PROTOCOL),
+        (r"\bSSL\b|\bTLS\b|certificate", _TLS),
+        (r'database "[^"]*" does not exist|database .* is not currently accepting', _DATABASE),
+        (r"permission denied", _GRANT),
+        (r"too many (connections|clients)|connection slots", _FULL),
+        (r'role "[^"]*"|authentication failed|peer authentication', _USER),
+        (r"starting up|shutting down|recovery mode", _STARTING),
+        (r"timeout|timed out|did not answer", _SILENT),
+        (r"refused|no such file|no route|unreachable|is the server running", _PORT),
+        (r"closed the connection|connection reset|server closed|lost", _LOST),
+    )
+)
+# The codes of PostgreSQL's errors, by their beginnings.
+_STATES = {
+    "42501": _GRANT,
+    "42P01": _TABLE,
+    "3F000": _TABLE,
+    "3D000": _DATABASE,
+    "28P01": _PASSWORD,
+    "28": _USER,
+    "53300": _FULL,
+    "53": _STORAGE,
+    "57014": _SILENT,
+    "25P03": _SILENT,
+    "57P": _STARTING,
+    "08": _LOST,
+}
+
+
+def failure_of(error: BaseException | None) -> Failure | None:
+    """Return which part of reaching or asking a server failed, None where nothing says so.
+
+    It takes the driver's error, or SQLAlchemy's around it.
+
+    >>> failure_of(OSError('FATAL: database "clinic" does not exist')).part
+    'database'
+    """
+    error = getattr(error, "orig", None) or error
+    state = getattr(error, "sqlstate", None)
+    if state is not None:
+        return next((found for start, found in _STATES.items() if state.startswith(start)), None)
+    text = str(error)
+    for pattern, failure in _REFUSALS:
+        if pattern.search(text):
+            return failure
+    return _REFUSED if "connection" in text else None
+
+
+def limit_replies(engine: Any, seconds: float = REPLY_LIMIT) -> None:
+    """Let an SQLAlchemy engine's connections wait this long for a server, and `connect_timeout` to connect.
+
+    PostgreSQL's own limits bind a server that is well; this one also binds one that says nothing more.
+    """
+    from sqlalchemy import event
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, _record: Any, arguments: Any, options: dict[str, Any]) -> Any:
+        options.setdefault("connect_timeout", CONNECT_LIMIT)
+        made = _connection_class().connect(*arguments, **options)
+        made.reply_limit = seconds
+        return made
+
+
+def wait_longer(connection: Any, seconds: float) -> None:
+    """Let one SQLAlchemy connection of such an engine wait this long for each reply from now on."""
+    connection.connection.driver_connection.reply_limit = seconds
+
+
+def _connection_class() -> Any:
+    import psycopg
+
+    class Connection(psycopg.Connection[Any]):
+        """A connection that is closed when the server owes a reply for too long."""
+
+        reply_limit: float = REPLY_LIMIT
+
+        def wait(self, gen: Any, *rest: Any, **more: Any) -> Any:
+            try:
+                return super().wait(_limited(gen, self.reply_limit), *rest, **more)
+            except _Silent:
+                self.pgconn.finish()
+                raise psycopg.OperationalError("the server did not answer in time") from None
+
+    return Connection
+
+
+class _Silent(Exception):
+    """The server owed a reply for too long."""
+
+
+def _limited(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """Go through the driver's steps; the driver comes by a few times a second while nothing happens."""
+    end = monotonic() + seconds
+    try:
+        wanted = next(steps)
+        while True:
+            ready = yield wanted
+            if not ready and monotonic() > end:
+                raise _Silent
+            wanted = steps.send(ready)
+    except StopIteration as finished:
+        return finished.value
