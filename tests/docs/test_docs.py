@@ -161,3 +161,20 @@ def test_the_table_of_thresholds_is_true() -> None:
     for kind, numbers, delta, least in rows:
         noise = getattr(dovetail, kind)(*numbers.split(", "))
         assert threshold_for(question, noise, int(Fraction(delta) * 10**18)).least == int(least)
+
+
+def test_no_page_or_message_installs_a_strangers_package() -> None:
+    """The distribution is dovetail-dp; plain "dovetail" on the package index belongs to somebody else."""
+    stranger = re.compile(r"install\s+(?:-\S+\s+)*['\"]?dovetail(?!-dp\b)")
+    texts = [
+        *PAGES,
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "examples").rglob("*.*"),
+        ROOT / "CONTRIBUTING.md",
+    ]
+    assert stranger.search("pip install 'dovetail[plot]'")
+    assert stranger.search("pip install --upgrade dovetail")
+    assert not stranger.search("pip install 'dovetail-dp[plot]'")
+    assert not [
+        path for path in texts if path.is_file() and stranger.search(path.read_text(encoding="utf-8"))
+    ]

@@ -32,7 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> zipfile.ZipFile:
     (path,) = built.glob("*.whl")
-    assert path.name == f"dovetail-{dovetail.__version__}-py3-none-any.whl"
+    assert path.name == f"dovetail_dp-{dovetail.__version__}-py3-none-any.whl"
     assert path.stat().st_size < MOST_BYTES
     return zipfile.ZipFile(path)
 
@@ -54,7 +54,7 @@ def test_the_wheel_holds_types_data_and_schema(wheel: zipfile.ZipFile) -> None:
 
 def test_the_wheel_holds_every_module_and_nothing_odd(wheel: zipfile.ZipFile) -> None:
     inside = {PurePosixPath(name) for name in wheel.namelist()}
-    info = f"dovetail-{dovetail.__version__}.dist-info"
+    info = f"dovetail_dp-{dovetail.__version__}.dist-info"
     assert {path.parts[0] for path in inside} == {"dovetail", info}
     odd = [path for path in inside if path.parts[0] == "dovetail" and path.suffix not in ENDINGS]
     assert not odd
@@ -64,7 +64,7 @@ def test_the_wheel_holds_every_module_and_nothing_odd(wheel: zipfile.ZipFile) ->
 
 
 def test_the_metadata_names_licence_extras_and_the_command(wheel: zipfile.ZipFile) -> None:
-    info = f"dovetail-{dovetail.__version__}.dist-info"
+    info = f"dovetail_dp-{dovetail.__version__}.dist-info"
     fields = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())
     assert fields["Version"] == dovetail.__version__
     assert fields["License-Expression"] == "Apache-2.0"

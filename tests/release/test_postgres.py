@@ -177,7 +177,7 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without_driver)
-    with pytest.raises(DataError, match=r"pip install 'dovetail\[postgres\]'"):
+    with pytest.raises(DataError, match=r"pip install 'dovetail-dp\[postgres\]'"):
         connect(Source.of("postgresql://db/clinic", table="visits"))
 
 

@@ -135,5 +135,5 @@ def test_a_session_answers_through_spark_and_shares_the_file_s_budget(spark: Any
 
 def test_a_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(DataError, match=r"pip install 'dovetail\[spark\]'"):
+    with pytest.raises(DataError, match=r"pip install 'dovetail-dp\[spark\]'"):
         connect(Source.of("spark://cluster:7077", table="visits"))

@@ -106,7 +106,7 @@ def worded(error: Exception) -> tuple[str, str]:
         return error.format_message(), _usage_hint(error)
     extra = _missing_extra(error)
     if extra is not None:
-        return f"This needs {extra}, which is not installed.", f"pip install 'dovetail[{_EXTRAS[extra]}]'"
+        return f"This needs {extra}, which is not installed.", f"pip install 'dovetail-dp[{_EXTRAS[extra]}]'"
     # The text of an error that nobody foresaw could hold a private value.
     return (
         f"This should not have happened ({type(error).__name__}); it is a fault of Dovetail.",

@@ -75,7 +75,7 @@ def postgres_engine(url: URL, patience: float) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise LedgerError(
-            "a ledger in PostgreSQL needs psycopg: pip install 'dovetail[postgres]'."
+            "a ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
         ) from error
 
     @event.listens_for(engine, "connect")

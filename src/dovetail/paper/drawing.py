@@ -54,7 +54,7 @@ def style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise dv.DovetailError("Figures need Matplotlib: pip install 'dovetail[plot]'.") from error
+        raise dv.DovetailError("Figures need Matplotlib: pip install 'dovetail-dp[plot]'.") from error
     with matplotlib.rc_context(_STYLE):
         yield
 

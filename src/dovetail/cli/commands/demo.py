@@ -220,7 +220,7 @@ def _drawn(lines: list[Line], picture: Path) -> str:
             title="Adult by education: released counts",
         )
     except ModuleNotFoundError:
-        return "not drawn: that needs Matplotlib (pip install 'dovetail[plot]')"
+        return "not drawn: that needs Matplotlib (pip install 'dovetail-dp[plot]')"
     figure.savefig(picture, dpi=130)
     return str(picture)
 

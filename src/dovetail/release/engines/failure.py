@@ -27,6 +27,6 @@ def missing_extra(engine: str, extra: str) -> DataError:
     """Return the error for an engine whose driver is not installed.
 
     >>> print(missing_extra("Spark", "spark"))
-    Reading from Spark needs an extra: pip install 'dovetail[spark]'.
+    Reading from Spark needs an extra: pip install 'dovetail-dp[spark]'.
     """
-    return DataError(f"Reading from {engine} needs an extra: pip install 'dovetail[{extra}]'.")
+    return DataError(f"Reading from {engine} needs an extra: pip install 'dovetail-dp[{extra}]'.")
