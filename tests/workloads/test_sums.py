@@ -1,0 +1,169 @@
+"""The law of a sum of noises against direct convolution."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
+from dovetail.workloads import NoiseSum, Term
+from dovetail.workloads.cutoff import cut
+from dovetail.workloads.sums import _Group, power
+from strategies import magnitudes, narrow_geometrics
+
+chances = magnitudes(1e-6, 0.4)
+# Short enough to be enumerated together.
+short_noises = st.sampled_from(
+    [Geometric(2), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(1), Geometric("1.5")]
+)
+
+
+def listed(noise: IntegerNoise, beyond: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
+    last = int(-noise.ppf(beyond)) + 1
+    places = np.arange(-last, last + 1)
+    return places.astype(float), np.asarray(noise.pmf(places))
+
+
+def direct_tail(terms: list[Term], t: float) -> float:
+    """P(|X| > t), by adding up all combinations of values."""
+    sums, masses = np.zeros(1), np.ones(1)
+    for term in terms:
+        for _ in range(term.count):
+            places, chance = listed(term.noise)
+            sums = np.add.outer(sums, term.weight * places).ravel()
+            masses = np.multiply.outer(masses, chance).ravel()
+            kept = masses > 1e-12
+            sums, place = np.unique(np.round(sums[kept], 12), return_inverse=True)
+            masses = np.bincount(place, masses[kept])
+    return float(masses[np.abs(sums) > t * (1 + 1e-12) + 1e-12].sum())
+
+
+@given(narrow_geometrics, chances)
+@settings(max_examples=40, deadline=None)
+def test_a_single_noise_has_its_own_quantile(noise: PiecewiseGeometric, chance: Fraction) -> None:
+    bar, exact = NoiseSum([Term(1, noise)]).two_sided(chance), noise.quantile_abs(1 - chance)
+    assert exact <= bar
+    # A tie within the allowance for rounding may take the next integer.
+    assert bar <= noise.quantile_abs(1 - chance * Fraction(999, 1000))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), short_noises, st.integers(1, 2)), min_size=1, max_size=3), chances
+)
+@settings(max_examples=40, deadline=None)
+def test_whole_weights_are_exact(parts: list[tuple[int, IntegerNoise, int]], chance: Fraction) -> None:
+    terms = [Term(weight, noise, count) for weight, noise, count in parts]
+    bar = NoiseSum(terms).two_sided(chance)
+    assert bar == int(bar)
+    assert direct_tail(terms, bar) <= chance
+    assert direct_tail(terms, bar - 1) > chance * Fraction(99, 100) or bar == 0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.05, 3), short_noises, st.integers(1, 2)), min_size=2, max_size=3), chances
+)
+@settings(max_examples=40, deadline=None)
+def test_any_weights_are_covered_and_tight(
+    parts: list[tuple[float, IntegerNoise, int]], chance: Fraction
+) -> None:
+    terms = [Term(weight, noise, count) for weight, noise, count in parts]
+    law = NoiseSum(terms)
+    bar = law.two_sided(chance)
+    assert direct_tail(terms, bar) <= chance
+    # Less two per cent, and less the chance that rounding took, it would not hold.
+    assert direct_tail(terms, bar * 0.98 - 1e-9) >= float(chance) * 0.97 or bar < 1e-3
+    assert bar <= law.chernoff(float(chance) / 2)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 3), st.integers(1, 4)), min_size=1, max_size=6), chances)
+@settings(max_examples=30, deadline=None)
+def test_signs_and_order_do_not_matter_and_more_is_wider(
+    parts: list[tuple[float, int]], chance: Fraction
+) -> None:
+    noise = Geometric("0.7")
+    law = NoiseSum([Term(weight, noise, count) for weight, count in parts])
+    other = [Term(-weight, noise) for weight, count in reversed(parts) for _ in range(count)]
+    assert NoiseSum(other) == law
+    assert law.two_sided(chance) >= law.two_sided(min(chance * 2, Fraction(9, 10))) * 0.99
+
+
+def test_a_normal_bar_is_too_short_far_out_where_ours_holds() -> None:
+    terms = [Term(1, Geometric(1)), Term(0.7, Geometric(1))]
+    law, chance = NoiseSum(terms), 1e-6
+    normal = NormalDist().inv_cdf(1 - chance / 2) * sqrt(law.variance())
+    assert direct_tail(terms, normal) > 10 * chance
+    assert direct_tail(terms, law.two_sided(chance)) <= chance
+
+
+def test_without_the_widening_a_coarse_grid_would_miss() -> None:
+    """The rounding error is real: on a coarse grid the bare bar covers too little in some case."""
+    missed = 0
+    for weight, chance in product(np.linspace(1.01, 1.49, 13), (0.3, 0.1, 0.03)):
+        terms = [Term(float(weight), Geometric(1)), Term(float(weight) * 0.61, Geometric(1))]
+        bar = NoiseSum(terms).two_sided(chance, widening=0.2)
+        bare = bar - 0.2 * NoiseSum(terms).chernoff(chance / 2)
+        assert direct_tail(terms, bar) <= chance
+        missed += direct_tail(terms, bare) > chance
+    assert missed > 0
+
+
+def test_the_rounded_law_is_symmetric_so_its_errors_have_mean_zero() -> None:
+    for weight, count in ((0.5, 1), (1.5, 1), (0.25, 3), (0.37, 1)):
+        masses = _Group(Term(weight, Geometric(1), count)).on_grid(1.0, 512)
+        assert np.array_equal(masses[1:], masses[:0:-1])
+
+
+@pytest.mark.parametrize("noise", [Geometric(1), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(2)])
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
+    found = power(cut(noise), count)
+    assert found is not None
+    masses, error = found
+    single = np.asarray(noise.pmf(np.arange(-cut(noise).reach, cut(noise).reach + 1)))
+    whole = single
+    for _ in range(count - 1):
+        whole = np.convolve(whole, single)
+    middle = len(whole) // 2
+    assert np.abs(masses - whole[middle : middle + len(masses)]).sum() < error < 1e-10
+
+
+def test_a_million_noises_are_normal_and_quick() -> None:
+    law = NoiseSum([Term(0.001, Geometric("0.2"), 10**6)])
+    assert law.two_sided(0.05) == pytest.approx(NormalDist().inv_cdf(0.975) * law.std(), rel=1e-3)
+
+
+def test_wide_noise_is_put_on_the_grid_by_its_tails() -> None:
+    wide, narrow = Geometric("0.5").stretched(10**6), Geometric("0.5")
+    far = NoiseSum([Term(1e-6, wide), Term(0.5e-6, wide, 2)]).two_sided(0.05)
+    near = NoiseSum([Term(1, narrow), Term(0.5, narrow, 2)]).two_sided(0.05)
+    assert far == pytest.approx(near, abs=0.6)
+
+
+def test_chances_below_rounding_use_chernoff() -> None:
+    law = NoiseSum([Term(1, DiscreteGaussian(3), 2), Term(0.3, DiscreteGaussian(3))])
+    assert law.two_sided(1e-16) == law.chernoff(0.5e-16)
+
+
+def test_nothing_added_is_no_error() -> None:
+    assert NoiseSum([]).two_sided(0.05) == 0
+    assert NoiseSum([Term(0, Geometric(1))]).std() == 0
+    assert NoiseSum([Term(1, Geometric(1))]).one_sided(0.6) == 0
+
+
+@pytest.mark.parametrize("chance", [0, 1, -1, float("nan")])
+def test_a_chance_lies_between_0_and_1(chance: float) -> None:
+    with pytest.raises(InvalidParameter, match="chance"):
+        NoiseSum([Term(1, Geometric(1))]).two_sided(chance)
+
+
+def test_weights_must_be_finite() -> None:
+    with pytest.raises(InvalidParameter, match="weights from"):
+        NoiseSum([Term(float("nan"), Geometric(1))])
