@@ -192,9 +192,8 @@ class _Group:
             masses = self.noise.masses() if self._masses is None else self._masses
             # Half to even is odd, too: rint(-x) = -rint(x).
             places = np.rint(np.arange(len(masses)) * width).astype(np.int64)
-        found = np.bincount(places % points, masses, points)
-        found += np.bincount(-places[1:] % points, masses[1:], points)
-        return found
+        right = np.bincount(places % points, masses, points)
+        return np.asarray(right + np.bincount(-places[1:] % points, masses[1:], points), np.float64)
 
 
 def power(noise: CutNoise, count: int) -> tuple[Floats, float] | None:
