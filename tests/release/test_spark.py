@@ -116,7 +116,7 @@ def test_the_engine_s_own_words_reach_the_log_only(spark: Any, caplog: pytest.Lo
 
 
 def test_a_missing_table_is_a_data_error(spark: Any, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no table"):
         connect(Source.of(spark, name="gone", table="nowhere"))
     with pytest.raises(DataError, match="cannot be read"):
         connect(Source.of("local[2]", table=str(tmp_path / "gone.parquet")))

@@ -16,8 +16,10 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .catalog import catalogued
 from .engine import BATCH, Batches
 from .failure import unreadable
+from .filenames import PlainNames
 from .header import csv_header
 from .memory import arrow_table
 from .spelling import Templates, placed, scaled
@@ -58,13 +60,16 @@ class DuckDB:
         self._lock = Lock()
         self._untyped: set[str] | None = set()
         self._owned = True
+        self._names = PlainNames()
         self._relation: exp.Expression = exp.to_table("data")
         try:
             self._open(source)
             described = self._connection.execute(f"DESCRIBE {self._spelled(exp.select('*'))}").fetchall()
         except (DataError, InvalidParameter):
+            self._names.close()
             raise
         except Exception as error:  # noqa: BLE001
+            self._names.close()
             raise unreadable(self._name, error) from None
         # A database may compare its texts without case: 'a' and 'A' in one group, named after either.
         self._collated = not self._owned or source.format == "duckdb"
@@ -75,19 +80,21 @@ class DuckDB:
 
         if isinstance(source.data, duckdb.DuckDBPyConnection):
             self._connection, self._owned = source.data.cursor(), False
-            self._relation = _table_of(source)
+            self._relation = catalogued(self._connection, source.table)
             return
         if _is_ibis(source.data):
             self._connection, self._owned = _ibis_connection(source.data), False
             self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
             return
         self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-        self._connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+        self._connection.execute(
+            "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
+        )
         if source.format == "duckdb":
-            path = exp.Literal.string(str(source.data)).sql("duckdb")
+            path = exp.Literal.string(self._files(source)[0]).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
             self._connection.execute("USE source")
-            self._relation = _table_of(source)
+            self._relation = catalogued(self._connection, source.table)
         elif source.format == "parquet":
             self._connection.execute("SET parquet_metadata_cache = true")
             self._read("read_parquet", source, union_by_name=True)
@@ -98,8 +105,12 @@ class DuckDB:
 
     def _read(self, function: str, source: Source, **options: Any) -> None:
         """Make the view `data` of a folder's files or of one file."""
-        relation = getattr(self._connection, function)([str(file) for file in source.files()], **options)
-        relation.create_view("data")
+        # The name of a folder is no column.
+        options["hive_partitioning"] = False
+        getattr(self._connection, function)(self._files(source), **options).create_view("data")
+
+    def _files(self, source: Source) -> list[str]:
+        return self._names.of(source.files())
 
     def _read_csv(self, source: Source) -> None:
         """Read every value as text: types guessed from rows would depend on the rows."""
@@ -125,7 +136,7 @@ class DuckDB:
         if isinstance(source.data, Path):
             import pyarrow.dataset
 
-            table, self._untyped = pyarrow.dataset.dataset(source.files(), format="arrow"), set()
+            table, self._untyped = pyarrow.dataset.dataset(self._files(source), format="arrow"), set()
         else:
             table, self._untyped = arrow_table(source.data)
         self._connection.register("data", table)
@@ -203,6 +214,7 @@ class DuckDB:
     def close(self) -> None:
         if self._owned:
             self._connection.close()
+        self._names.close()
 
     def _spelled(self, statement: exp.Select) -> str:
         having = statement.args.get("having")
@@ -225,14 +237,6 @@ def _as_search(node: exp.In) -> None:
         inner = exp.DPipe(this=separator, expression=node.this, safe=True)
         part = exp.DPipe(this=inner, expression=separator.copy(), safe=True)
         node.replace(exp.Anonymous(this="contains", expressions=[exp.Literal.string(joined), part]))
-
-
-def _table_of(source: Source) -> exp.Expression:
-    if not source.table:
-        raise InvalidParameter("table", source.table, "the name of a table in the database")
-    if "." in source.table or '"' in source.table:
-        return exp.to_table(source.table, dialect="duckdb")
-    return exp.Table(this=exp.to_identifier(source.table, quoted=True))
 
 
 def _is_ibis(data: Any) -> bool:

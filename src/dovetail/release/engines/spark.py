@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dovetail.errors import DataError, InvalidParameter
+from dovetail.errors import DataError, InvalidParameter, shown
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
@@ -36,6 +36,7 @@ _SETTINGS = {
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
 _templates = Templates("spark")
+_PATTERN = frozenset("*?[]{}\\")
 
 
 class Spark:
@@ -120,11 +121,22 @@ def _frame_of(source: Source) -> Any:
         raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
     session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
     if "/" not in source.table:
+        # Spark itself would look further, for files that "parquet.`name`" names.
+        if not session.catalog.tableExists(source.table):
+            raise DataError(f"Spark has no table {shown(source.table)}.")
         return session.table(source.table)
+    if _PATTERN & set(source.table):
+        raise DataError(
+            f"Spark would read {shown(source.table)} as a pattern, because of one of the signs "
+            f"{' '.join(sorted(_PATTERN))}. Name one file or a folder, and rename it if need be."
+        )
     # Java would look from the folder that it was started in.
     relative = source.table.startswith(("./", "../"))
     # Parquet says its types; other formats are read by the user, who gives the DataFrame.
-    return session.read.parquet(os.path.abspath(source.table) if relative else source.table)
+    path = os.path.abspath(source.table) if relative else source.table
+    # All files at any depth, as elsewhere; a folder called key=value is no column.
+    options = {"recursiveFileLookup": "true", "mergeSchema": "true"}
+    return session.read.options(**options).parquet(path)
 
 
 def _session_at(master: str) -> Any:
