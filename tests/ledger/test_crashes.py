@@ -19,7 +19,7 @@ import pytest
 import sqlite_disk
 from dovetail.errors import DovetailError, LedgerError
 from dovetail.ledger import Ledger
-from dovetail.privacy import Budget, Charge
+from dovetail.privacy import Budget
 from dovetail.release.ports import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 from sqlite_disk import Disk, Step
@@ -200,12 +200,3 @@ def test_the_shim_sees_what_sqlite_does(tmp_path: Path) -> None:
     assert {"open", "write", "sync", "delete"} <= set(kinds)
     rebuilt = sqlite_disk.crashed(disk.steps, {}, sqlite_disk.everything)
     assert rebuilt["x.db"] == (tmp_path / "x.db").read_bytes()
-
-
-def test_an_empty_file_is_a_ledger_that_was_never_made(tmp_path: Path) -> None:
-    path = tmp_path / NAME
-    path.touch()
-    with pytest.raises(LedgerError, match="no ledger"):
-        Ledger.open(path)
-    with Ledger.open(path, create=True) as ledger:
-        assert ledger.account("visits", budget=Budget.pure(1)).spent() == Charge.zero()

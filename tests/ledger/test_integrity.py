@@ -128,12 +128,6 @@ def test_there_must_be_a_ledger_to_open_and_none_to_create(location: str) -> Non
     Ledger.open(location).close()
 
 
-def test_a_ledger_belongs_to_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "test.ledger"
-    Ledger.create(path).close()
-    assert path.stat().st_mode & 0o077 == 0
-
-
 def test_a_missing_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="nowhere"):
         Ledger.create(tmp_path / "nowhere" / "test.ledger")

@@ -34,7 +34,7 @@ def change_budget(pen: Pen, dataset: int, budget: Budget) -> None:
             f"at least what is spent ({spent})",
             "What was answered cannot be taken back.",
         )
-    ex_post = spent != Charge.zero() and not _only_lower(before, budget)
+    ex_post = spent != Charge.zero()
     text = canonical(budget.to_dict())
     content = {"before": before.to_dict(), "after": budget.to_dict(), "ex_post": ex_post}
     made = pen.record("budget", dataset, content | {"seal": seal(text, columns(spent))})
@@ -46,17 +46,7 @@ def change_budget(pen: Pen, dataset: int, budget: Budget) -> None:
     if ex_post:
         warnings.warn(
             "answers were given under the old budget, so the new one bounds the privacy loss only after the "
-            "fact (ex post): the choice to raise it may depend on those answers. The record says so.",
+            "fact (ex post): the choice to change it may depend on those answers. The record says so.",
             ExPost,
             stacklevel=3,
         )
-
-
-def _only_lower(before: Budget, after: Budget) -> bool:
-    """Tell whether `before` allowed all that `after` allows; a change of delta never counts as lower."""
-    return (
-        after.currency == before.currency
-        and after.delta_limit == before.delta_limit
-        and after.epsilon_limit <= before.epsilon_limit
-        and (after.zeta_limit or 0) <= (before.zeta_limit or 0)
-    )

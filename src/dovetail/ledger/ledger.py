@@ -79,7 +79,7 @@ class Ledger:
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
-        """Tell whether there is a ledger; nothing is made or checked.
+        """Tell whether there is a ledger; nothing is made. A file that was cut to nothing is refused.
 
         >>> Ledger.exists("nowhere.ledger")
         False
@@ -97,7 +97,8 @@ class Ledger:
         """Create an empty ledger where there is none."""
         store, file, _ = _prepared(location, witness, patience)
         try:
-            if store.exists() or not _create(store, file):
+            # An empty file is filled: whoever creates says that no ledger was kept there.
+            if not _create(store, file):
                 raise LedgerError(f"there is a ledger at {store.place} already. Open it with Ledger.open.")
         except DovetailError:
             store.close()
@@ -152,7 +153,7 @@ class Ledger:
     def set_budget(self, dataset: str, budget: Budget) -> None:
         """Raise or lower a budget, never below what is spent; recorded as an event.
 
-        Raising it after answers were given makes the guarantee ex post: this warns, and the record says so.
+        Either one after answers were given makes the guarantee ex post: this warns, and the record says so.
         """
         checked_budget(budget)
         with self._store.writing() as pen:

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, bindparam, insert, inspect, select, text, update
 
-from dovetail.errors import LedgerCorrupt, LedgerError
+from dovetail.errors import LedgerCorrupt
 
 from . import chain
 from .chain import Event, Head, canonical, origin
 from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
+from .files import make_file, present
 from .prepared_statements import run
 from .schema import SCHEMA_VERSION, events, ledger, metadata
 from .witness import Witness
@@ -85,8 +86,8 @@ class Store:
         return self._engines
 
     def exists(self) -> bool:
-        """Tell whether a ledger was created here."""
-        if self.path is not None and not self.path.exists():
+        """Tell whether a ledger was created here; an empty file is refused, because it may be a cut one."""
+        if self.path is not None and not present(self.path):
             return False
         with translated(self.place), self._own().reader.connect() as connection:
             return inspect(connection).has_table(ledger.name)
@@ -94,8 +95,18 @@ class Store:
     def create(self) -> bool:
         """Create an empty ledger in one transaction; tell whether it was not there before."""
         if self.path is not None:
-            self._make_file(self.path)
-        with translated(self.place), self._own().writer.begin() as connection:
+            return make_file(self.path, self._fill_file)
+        return self._fill(self._own().writer)
+
+    def _fill_file(self, path: Path) -> bool:
+        engine = sqlite_engine(path, self._patience)
+        try:
+            return self._fill(engine.execution_options(writing=True))
+        finally:
+            engine.dispose()
+
+    def _fill(self, writer: Engine) -> bool:
+        with translated(self.place), writer.begin() as connection:
             if self.path is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
             if inspect(connection).has_table(ledger.name):
@@ -105,15 +116,6 @@ class Store:
             row = {"id": 1, "schema_version": SCHEMA_VERSION, "identity": identity}
             connection.execute(insert(ledger), row | {"sequence": 0, "hash": origin(identity).hash})
         return True
-
-    def _make_file(self, path: Path) -> None:
-        """Make the file readable by its owner alone: it holds the secret of each dataset."""
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise LedgerError(f"a ledger cannot be created at {path}: {error.strerror}.") from error
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

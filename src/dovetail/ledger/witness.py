@@ -20,6 +20,8 @@ class Witness:
     """
 
     def __init__(self, path: Path) -> None:
+        if path.is_dir():
+            raise InvalidParameter("witness", str(path), "a file", "Name a file in that folder.")
         self.path = path
 
     def append(self, head: Head) -> None:
@@ -41,19 +43,24 @@ class Witness:
 
     def newest(self) -> Head:
         """Return the head with the greatest number; a witness that saw none proves nothing and is refused."""
-        lines: list[bytes] = []
-        if self.path.exists():
-            with self.path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _TAIL))
-                lines = file.read(_TAIL).split(b"\n")
-        heads = [head for head in map(_parsed, lines) if head is not None]
+        heads = [head for head in map(_parsed, self._last_lines()) if head is not None]
         if not heads:
             raise LedgerError(
                 f"the witness {self.path} is missing or empty. If it is new, write the ledger's head into "
                 "it: open the ledger without it and print ledger.head."
             )
         return max(heads, key=lambda head: head.sequence)
+
+    def _last_lines(self) -> list[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _TAIL))
+                return file.read(_TAIL).split(b"\n")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise LedgerError(f"the witness {self.path} cannot be read: {error.strerror}.") from error
 
 
 def _parsed(line: bytes) -> Head | None:

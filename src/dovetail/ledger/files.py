@@ -1,0 +1,77 @@
+"""The file of an embedded ledger: made whole or not at all, its owner's alone, never begun anew."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from dovetail.errors import LedgerCorrupt, LedgerError
+
+# No SQLite database is smaller. SQLite itself takes a file of 0 or 1 bytes for a database without tables.
+_LEAST = 512
+
+
+def present(path: Path) -> bool:
+    """Tell whether a file is there; refuse one that was cut so short that SQLite would begin it anew."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise LedgerError(f"the ledger {path} cannot be looked at: {error.strerror}.") from error
+    if path.is_dir():
+        raise LedgerError(f"{path} is a folder; a ledger is a file.")
+    if 0 < size < _LEAST:
+        raise LedgerCorrupt(f"the ledger {path} was cut to {size} bytes. Restore it from a backup.")
+    if size == 0:
+        raise LedgerCorrupt(
+            f"the file {path} is empty. If a ledger was kept there, restore it from a backup. "
+            "If there never was one, make it with Ledger.create."
+        )
+    return True
+
+
+def make_file(path: Path, fill: Callable[[Path], bool]) -> bool:
+    """Let `fill` write a new database at `path`, readable by its owner alone; tell whether it was made.
+
+    It is written under another name and then linked, so that a crash leaves no half-made ledger, and of two
+    makers one wins. A link that leads nowhere is followed; an empty file is filled in place.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists():
+            if target.stat().st_size == 0:
+                target.chmod(0o600)
+            return fill(target)
+        return _linked(target, fill)
+    except OSError as error:
+        raise LedgerError(f"a ledger cannot be created at {path}: {error.strerror}.") from error
+
+
+def _linked(target: Path, fill: Callable[[Path], bool]) -> bool:
+    draft = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}")
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        fill(draft)
+        try:
+            os.link(draft, target)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            return fill(target)
+    finally:
+        draft.unlink()
+    _sync_folder(target.parent)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

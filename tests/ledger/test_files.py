@@ -1,0 +1,108 @@
+"""A ledger's file is made whole, belongs to its owner, and never begins anew."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from dovetail.ledger import Ledger, store
+from dovetail.privacy import Budget, Charge
+from ledger_cases import TENTH, asked
+
+
+def spent_from(path: Path) -> None:
+    """Make a ledger that has spent something."""
+    with Ledger.create(path) as ledger:
+        ledger.account("visits", budget=Budget.pure(1)).reserve(asked())
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 511, 512, 1000, 4095, 4096, 5000, 8192, 20000])
+def test_a_ledger_cut_short_never_begins_a_new_budget(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "test.ledger"
+    spent_from(path)
+    os.truncate(path, size)
+    for create in (True, False):
+        with pytest.raises(LedgerCorrupt):
+            Ledger.open(path, create=create)
+    with pytest.raises(LedgerCorrupt):
+        Ledger.exists(path) and Ledger.open(path)
+    assert path.stat().st_size == size
+
+
+def test_whoever_says_create_may_fill_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "test.ledger"
+    path.touch(mode=0o644)
+    with Ledger.create(path) as ledger:
+        assert ledger.account("visits", budget=Budget.pure(1)).spent() == Charge.zero()
+    with pytest.raises(LedgerError, match="already"):
+        Ledger.create(path)
+
+
+@pytest.mark.parametrize("kind", ["plain", "empty file", "dangling link", "link to a link"])
+def test_a_ledger_belongs_to_its_owner_alone(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "test.ledger"
+    if kind == "empty file":
+        path.touch(mode=0o644)
+    elif "link" in kind:
+        path.symlink_to(tmp_path / "there.ledger")
+    if kind == "link to a link":
+        (tmp_path / "there.ledger").symlink_to(tmp_path / "farther.ledger")
+    spent_from(path)
+    assert path.stat().st_mode & 0o077 == 0
+    with Ledger.open(path) as ledger:
+        assert ledger.account("visits").spent() == TENTH
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+def test_of_many_makers_one_wins(tmp_path: Path) -> None:
+    path = tmp_path / "test.ledger"
+
+    def made(number: int) -> bool:
+        try:
+            Ledger.create(path).close()
+        except LedgerError:
+            Ledger.open(path, create=True).close()
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(made, range(6))) == 1
+    assert os.listdir(tmp_path) == ["test.ledger"]
+
+
+def test_a_crash_while_it_is_made_leaves_no_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "test.ledger"
+
+    def broken(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "origin", broken)
+        with pytest.raises(KeyboardInterrupt):
+            Ledger.create(path)
+    assert not path.exists()
+    with Ledger.open(path, create=True) as ledger:
+        ledger.verify()
+
+
+def test_where_files_cannot_be_linked_the_ledger_is_made_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    spent_from(tmp_path / "test.ledger")
+    assert (tmp_path / "test.ledger").stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_is_neither_a_ledger_nor_a_witness(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="folder"):
+        Ledger.open(tmp_path, create=True)
+    for use in (Ledger.create, Ledger.open):
+        with pytest.raises(InvalidParameter, match=r"witness=.* must be a file"):
+            use(tmp_path / "test.ledger", witness=tmp_path)
