@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
 
+from dovetail import postgresql
 from dovetail.errors import LedgerBusy, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget, Charge
@@ -52,6 +55,63 @@ def test_a_held_ledger_is_busy_after_patience_and_nothing_is_spent(location: str
         assert account.spent() == Charge.zero()
         waiting.reserve(asked())
         assert account.spent() == TENTH
+
+
+def test_a_server_that_accepts_and_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "CONNECT_LIMIT", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(LedgerError, match="did not answer in time"):
+            Ledger.open(f"postgresql://ann@127.0.0.1:{port}/clinic", patience=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"port": "1"}, "Nothing answers at that host and port"),
+        ({"dbname": "nowhere"}, "no database of that name"),
+        ({"user": "nobody_here"}, "does not let this user in"),
+    ],
+)
+def test_a_ledger_that_cannot_be_reached_names_the_part(
+    postgres_url: str, change: dict[str, str], part: str
+) -> None:
+    options = psycopg.conninfo.conninfo_to_dict(postgres_url) | {"password": "hunter2"} | change
+    query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in options.items())
+    with pytest.raises(LedgerError, match=part) as failed:
+        Ledger.open(f"postgresql:///?{query}")
+    assert "hunter2" not in str(failed.value)
+
+
+def test_a_user_without_rights_is_told_so(postgres_url: str) -> None:
+    Ledger.create(postgres_url).close()
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS reader")
+        connection.execute("CREATE ROLE reader LOGIN")
+    options = psycopg.conninfo.conninfo_to_dict(postgres_url) | {"user": "reader"}
+    query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in options.items())
+    try:
+        with pytest.raises(LedgerError, match="lacks a right"):
+            Ledger.open(f"postgresql:///?{query}")
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DROP ROLE reader")
+
+
+def test_a_client_that_freezes_with_the_head_in_its_hands_loses_it(postgres_url: str) -> None:
+    with Ledger.create(postgres_url, patience=1) as frozen, Ledger.open(postgres_url, patience=20) as other:
+        account = other.account("visits", budget=Budget.pure(1))
+
+        def freeze() -> None:
+            with frozen._store.writing() as pen:
+                pen.record("name", 1, {"name": "never"})
+                # The server ends the frozen client's transaction after half of its patience.
+                account.reserve(asked())
+
+        with pytest.raises(LedgerError, match="in time"):
+            freeze()
+        assert account.spent() == TENTH
+        other.verify()
 
 
 FORK = """

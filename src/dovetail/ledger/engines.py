@@ -10,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from dovetail.errors import InvalidParameter, LedgerError
+from dovetail.postgresql import REPLY_LIMIT, limit_replies
 
 # `UPDATE ... RETURNING` came with 3.35.
 _OLDEST_SQLITE = (3, 35)
@@ -78,11 +79,15 @@ def postgres_engine(url: URL, patience: float) -> Engine:
             "a ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
         ) from error
 
+    # Waiting for the head may take all of `patience`; a server that is silent for longer is given up.
+    limit_replies(engine, patience + REPLY_LIMIT)
+
     @event.listens_for(engine, "connect")
     def settle_in(connection: Any, _record: Any) -> None:
         with connection.cursor() as cursor:
             loose = [name for name in _DURABLE if cursor.execute(f"SHOW {name}").fetchone()[0] == "off"]
-            cursor.execute(f"SET lock_timeout = {max(1, round(patience * 1000))}")
+            for name, seconds in _limits(patience).items():
+                cursor.execute(f"SET {name} = {max(1, round(seconds * 1000))}")
         connection.commit()
         if loose:
             raise LedgerError(
@@ -91,3 +96,15 @@ def postgres_engine(url: URL, patience: float) -> Engine:
             )
 
     return engine
+
+
+def _limits(patience: float) -> dict[str, float]:
+    """Return the server's own limits in seconds, for a connection that waits so long for another writer.
+
+    A client that freezes while it holds the head loses it, with nothing recorded, before others give up.
+    """
+    return {
+        "lock_timeout": patience,
+        "idle_in_transaction_session_timeout": patience / 2,
+        "statement_timeout": 4 * (patience + REPLY_LIMIT),
+    }

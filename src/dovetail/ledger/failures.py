@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError
+from dovetail.postgresql import failure_of
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -62,10 +63,13 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
             return LedgerError(f"the ledger {place} failed: {words}. {_CAUTION}")
+    failure = failure_of(error)
+    if failure is not None and not name:
+        return LedgerError(f"the ledger {place} cannot be used. {failure.words} {_CAUTION}")
     if lost:
         return LedgerError(f"the connection to the ledger {place} was lost. {_CAUTION}")
-    first_line = str(error).strip().split("\n", 1)[0]
-    return LedgerError(f"the ledger {place} failed: {first_line}. {_CAUTION}")
+    # What the server says is not repeated: it can quote an address or a question.
+    return LedgerError(f"the ledger {place} failed ({name or state or type(error).__name__}). {_CAUTION}")
 
 
 def _unreadable(error: BaseException | None) -> bool:
