@@ -9,8 +9,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dovetail.check import rational
 from dovetail.errors import InvalidParameter, InvalidQuery, shown
@@ -18,8 +18,8 @@ from dovetail.errors import InvalidParameter, InvalidQuery, shown
 from .condition import Comparison, Condition, Missing, compared, every, member, negated, some
 from .field import Constant, Field, kind_of
 from .schema import Table
+from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
-LONGEST_TEXT = 20_000
 _POSSIBLE = (
     "Possible are comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
     "BETWEEN ... AND ... and IS NULL."
@@ -48,14 +48,12 @@ def read_where(text: str, table: Table) -> Condition:
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InvalidQuery(f"where must be a text of at most {LONGEST_TEXT} characters. {_POSSIBLE}")
     try:
-        statements = parse(text)
-        if len(statements) != 1 or statements[0] is None:
-            raise InvalidQuery(f"where={shown(text)} must be one expression. {_POSSIBLE}")
-        return condition_of(statements[0], table)
-    except SqlglotError:
-        raise InvalidQuery(f"where={shown(text)} cannot be read as an expression. {_POSSIBLE}") from None
-    except RecursionError:
-        raise InvalidQuery("where is nested too deeply. Use IN (...) for a list of values.") from None
+        statements = trees_of(text, tokens_of(text))
+    except Unparsable as error:
+        raise InvalidQuery(f"where={shown(text)} cannot be read. {error.problem} {_POSSIBLE}") from None
+    if len(statements) != 1 or statements[0] is None:
+        raise InvalidQuery(f"where={shown(text)} must be one expression. {_POSSIBLE}")
+    return condition_of(statements[0], table)
 
 
 def condition_of(node: Any, table: Table) -> Condition:
@@ -168,6 +166,6 @@ def _number(digits: str) -> Fraction:
 def spelled_node(node: Any) -> str:
     """Return a parsed part as SQL again, to be named in a message."""
     try:
-        return str(node.sql())
+        return str(node.sql(unsupported_level=ErrorLevel.IGNORE))
     except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError):
         return type(node).__name__

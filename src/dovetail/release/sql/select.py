@@ -168,14 +168,14 @@ class _Reader:
             name = self._name(node)
             if name not in by:
                 raise self.refuse(node, f"{name} stands outside of COUNT, SUM and AVG. Add it to GROUP BY.")
-            return Column(item.alias or name, node.sql(), key=by.index(name))
+            return Column(item.alias or name, spelled_node(node), key=by.index(name))
         query, name = self._query(node, by, condition)
         try:
             query.checked(self.table)
         except (InvalidQuery, InvalidParameter) as error:
             raise self.refuse(node, str(error)) from None
         number = queries.setdefault(query, len(queries))
-        return Column(item.alias or name, node.sql(), query=number)
+        return Column(item.alias or name, spelled_node(node), query=number)
 
     def _query(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
         if isinstance(node, exp.Count) and not _more_than(node, "this", "big_int"):

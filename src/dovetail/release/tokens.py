@@ -1,0 +1,131 @@
+"""Split an analyst's text into tokens and parse them, in time that grows no faster than the text.
+
+The parser tries one reading after another and goes back where one does not fit, in the worst case as often
+as 2 to the number of tokens. So its steps are counted: what the closed language holds is read in little
+more than one step a token, and whatever needs many more is not in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlglot import tokenize
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+LONGEST_TEXT = 20_000
+# Two tokens for each of 3,000 values of a list.
+MOST_TOKENS = 6_000
+# The parser recurses; a limit of our own is the same wherever the call comes from.
+DEEPEST = 20
+_STEPS_PER_TOKEN, _SPARE_STEPS = 2, 100
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
+_JOINS = (TokenType.JOIN, TokenType.STRAIGHT_JOIN)
+
+
+class Unparsable(Exception):
+    """What keeps a text from being read, and the offset where; the edges say what is possible instead."""
+
+    def __init__(self, problem: str, at: int | None = None) -> None:
+        super().__init__(problem, at)
+        self.problem = problem
+        self.at = at
+
+
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a text that is neither long nor deep and holds no join.
+
+    >>> [token.text for token in tokens_of("age >= 40")]
+    ['age', '>=', '40']
+    """
+    if len(text) > LONGEST_TEXT:
+        raise Unparsable(f"The text is longer than {LONGEST_TEXT:,} characters.")
+    try:
+        tokens = tuple(tokenize(text))
+    except Exception:  # noqa: BLE001
+        raise Unparsable("This cannot be split into words: a quote or a comment stays open?", 0) from None
+    if len(tokens) > MOST_TOKENS:
+        raise Unparsable(
+            f"The text has more than {MOST_TOKENS:,} words and signs. Ask with a shorter list, or in parts.",
+            tokens[MOST_TOKENS].start,
+        )
+    depth = prefixes = 0
+    for token in tokens:
+        kind = token.token_type
+        if kind in _JOINS:
+            raise Unparsable(
+                "JOIN cannot be answered. Join the tables beforehand, so that each person's rows lie in one "
+                "table.",
+                token.start,
+            )
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        prefixes = prefixes + 1 if kind in _PREFIXES else 0
+        if max(depth, prefixes) > DEEPEST:
+            raise Unparsable(f"This is nested deeper than {DEEPEST} levels.", token.start)
+    return tokens
+
+
+def trees_of(text: str, tokens: tuple[Token, ...]) -> list[Any]:
+    """Return the statements that the tokens spell, None for an empty one."""
+    parser = _Bounded(_STEPS_PER_TOKEN * len(tokens) + _SPARE_STEPS)
+    try:
+        with _unlogged():
+            return parser.parse(list(tokens), text)
+    except _TooManySteps:
+        raise Unparsable("This is too involved to be read.") from None
+    except SqlglotError as error:
+        raise Unparsable("This cannot be read as SQL.", _reported(tokens, error)) from None
+    except RecursionError:
+        raise Unparsable("This is nested too deeply.") from None
+    except Exception:  # noqa: BLE001
+        # The parser knows thirty dialects of SQL; whatever it trips over is not the little that we answer.
+        raise Unparsable("This cannot be read as SQL.") from None
+
+
+class _TooManySteps(Exception):
+    """The parser goes back and forth."""
+
+
+class _Bounded(Parser):
+    """A parser that gives up after so many steps, and refuses what it would keep as an unread text."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self.steps_left = steps
+
+    def _advance(self, times: int = 1) -> None:
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise _TooManySteps
+        super()._advance(times)
+
+    def _warn_unsupported(self) -> None:
+        raise ParseError("not a statement that is parsed")
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep the parser's warnings out of every log: they quote the text."""
+
+    def nothing(_record: logging.LogRecord) -> bool:
+        return False
+
+    log = logging.getLogger("sqlglot")
+    log.addFilter(nothing)
+    try:
+        yield
+    finally:
+        log.removeFilter(nothing)
+
+
+def _reported(tokens: tuple[Token, ...], error: SqlglotError) -> int | None:
+    """Return where the parser gave up."""
+    reports = getattr(error, "errors", None) or [{}]
+    place = (reports[0].get("line"), reports[0].get("col"))
+    return next((token.start for token in tokens if (token.line, token.col) == place), None)
