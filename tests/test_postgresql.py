@@ -153,7 +153,9 @@ def test_a_server_that_falls_silent_is_given_up_and_replaced(postgres_url: str) 
 def test_a_long_statement_can_be_waited_for(postgres_url: str) -> None:
     engine = engine_of(postgres_url, 0.1)
     with engine.connect() as connection:
-        wait_longer(connection, 60)
-        found: Any = connection.exec_driver_sql("SELECT pg_sleep(0.5), 7").one()
+        with wait_longer(connection, 60):
+            found: Any = connection.exec_driver_sql("SELECT pg_sleep(0.5), 7").one()
+        with pytest.raises(Exception, match="did not answer"):
+            connection.exec_driver_sql("SELECT pg_sleep(60)")
     engine.dispose()
     assert found[1] == 7

@@ -7,7 +7,8 @@ or a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -131,9 +132,15 @@ def limit_replies(engine: Any, seconds: float = REPLY_LIMIT) -> None:
         return made
 
 
-def wait_longer(connection: Any, seconds: float) -> None:
-    """Let one SQLAlchemy connection of such an engine wait this long for each reply from now on."""
-    connection.connection.driver_connection.reply_limit = seconds
+@contextmanager
+def wait_longer(connection: Any, seconds: float) -> Iterator[None]:
+    """Let one SQLAlchemy connection of such an engine wait this long for each reply, for a while."""
+    driver = connection.connection.driver_connection
+    before, driver.reply_limit = driver.reply_limit, seconds
+    try:
+        yield
+    finally:
+        driver.reply_limit = before
 
 
 def _connection_class() -> Any:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import builtins
 import logging
+import os
+import signal
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import psycopg
@@ -15,7 +18,7 @@ import pytest
 import dovetail as dv
 from dovetail.errors import DataError, InvalidParameter
 from dovetail.release import Column, Count, Histogram, Schema, Source, Sum
-from dovetail.release.engines import Engine, connect
+from dovetail.release.engines import Engine, connect, postgres
 from dovetail.release.field import Field
 from dovetail.release.select import held_cells, true_cells
 
@@ -202,3 +205,67 @@ def test_days_and_numbers_that_python_cannot_hold_are_missing_keys(odd: Engine) 
     assert held("d", "date") == {date(2024, 1, 1): 1, None: 4}
     assert held("n", "integer") == {None: 3, 0: 1, 3: 1}
     assert held("m", "text") == {"Happy": 1, "sad": 1, "ok": 1, None: 2}
+
+
+def turned(address: str, user: str) -> str:
+    return address.replace("postgres:@", f"{user}:hunter2@")
+
+
+def test_a_missing_right_is_named_at_opening_and_later(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        role = f"reader_{connection.info.dbname}"
+        connection.execute(f"CREATE ROLE {role} LOGIN; GRANT SELECT (s) ON odd TO {role}")
+    try:
+        with pytest.raises(DataError, match="lacks a right"):
+            connect(Source.of(turned(address, role), table="Clinic.Visits"))
+        with pytest.raises(DataError, match='may not read the table "failing"'):
+            connect(Source.of(turned(address, role), table="failing"))
+        engine = connect(Source.of(turned(address, role), table="odd"))
+        assert cells(engine, Count("s = 7")) == [1]
+        with pytest.raises(DataError, match="lacks a right") as caught:
+            cells(engine, Count("m = 'ok'"))
+        assert "hunter2" not in str(caught.value)
+        engine.close()
+    finally:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_the_part_of_the_address_that_fails_is_named_without_the_password(address: str) -> None:
+    database = address.split("/")[3].split("?")[0]
+    for wrong, says in (
+        (turned(address, "nobody"), "does not let this user in"),
+        (turned(address, "postgres").replace(f"/{database}?", "/nothing?"), "no database of that name"),
+        ("postgresql://ann:hunter2@127.0.0.1:1/clinic", "Nothing answers at that host and port"),
+        ("postgresql://ann:hunter2@nowhere.invalid/clinic", "host in the address was not found"),
+        ("postgresql://ann:hunter2@127.0.0.1:1/clinic?sslmode=perhaps", "option that PostgreSQL cannot"),
+    ):
+        with pytest.raises(DataError, match=says) as caught:
+            connect(Source.of(wrong, table="visits"))
+        assert "hunter2" not in str(caught.value)
+
+
+def test_a_server_that_falls_silent_in_a_question_is_given_up(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "REPLY_LIMIT", 0.9)
+    limited = f"{address}&options=-c%20statement_timeout%3D100"
+    engine = connect(Source.of(limited, table="odd"))
+    assert cells(engine, Count()) == [5]
+    with psycopg.connect(address, autocommit=True) as connection:
+        name = connection.info.dbname
+        found = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()", (name,)
+        )
+        (pid,) = found.fetchone() or (0,)
+        # Frozen when the question has been begun, so that no ping finds out.
+        monkeypatch.setattr(postgres, "_SETTINGS", "SELECT pg_sleep(0.3)")
+        freezing = Timer(0.1, os.kill, (pid, signal.SIGSTOP))
+        freezing.start()
+        try:
+            with pytest.raises(DataError, match="answers within its statement_timeout"):
+                cells(engine, Count())
+        finally:
+            freezing.join()
+            os.kill(pid, signal.SIGCONT)
+            engine.close()

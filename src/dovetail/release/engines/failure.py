@@ -10,16 +10,20 @@ from dovetail.errors import DataError
 _log = logging.getLogger("dovetail.engine")
 
 
-def unreadable(name: str, error: Exception) -> DataError:
-    """Log what the engine said and return the error that the analyst sees.
+def unreadable(
+    name: str,
+    error: Exception,
+    advice: str = "Check that its file or table is still there and whole.",
+) -> DataError:
+    """Log what the engine said and return the error that the analyst sees; `advice` must not depend on rows.
 
     >>> "secret" in str(unreadable("people", ValueError("secret row")))
     False
     """
     _log.debug("The engine failed on %s", name, exc_info=error)
     return DataError(
-        f"The data {name!r} cannot be read. Check that its file or table is still there and whole; "
-        f"the operator's log of 'dovetail.engine' has the engine's own words."
+        f"The data {name!r} cannot be read. {advice} The operator's log of 'dovetail.engine' has the "
+        "engine's own words."
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
 from dovetail.errors import DataError, InvalidParameter
+from dovetail.postgresql import REPLY_LIMIT, failure_of, limit_replies, wait_longer
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
@@ -21,8 +23,19 @@ from .spelling import Templates, placed, typed_constant
 # The server's own settings must not change what a statement means.
 _SETTINGS = (
     "SET LOCAL TIME ZONE 'UTC'; SET LOCAL datestyle = 'ISO, YMD'; "
-    "SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off"
+    "SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off; "
+    "SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}"
 )
+# Milliseconds that a statement may take, unless the server, the role or the address says how many.
+_LONGEST = 600_000
+_LIMIT = "SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
+# Whether a row is to blame or the time it took, the text is the same.
+_ADVICE = (
+    "Check that its table is whole and that the server answers within its statement_timeout (10 minutes "
+    "unless it is set)."
+)
+# Parts of which the server tells without looking at a row.
+_TOLD = ("grant", "table")
 # Domains are read as the type below them.
 _COLUMNS = """
 WITH RECURSIVE below AS (
@@ -46,6 +59,7 @@ class Postgres:
         self._name = source.name
         self._table = _table_of(source)
         self._engine = _opened(str(source.data))
+        self._limit = _LONGEST
         try:
             self._types = self._described()
         except DataError:
@@ -53,7 +67,8 @@ class Postgres:
             raise
         except Exception as error:  # noqa: BLE001
             self.close()
-            raise unreadable(self._name, error) from None
+            failure = failure_of(error)
+            raise unreadable(self._name, error, _ADVICE if failure is None else failure.words) from None
         self._columns = {
             name: TYPES[type_][1] if type_ in TYPES else Stored(None, usable=False)
             for name, type_ in self._types.items()
@@ -71,6 +86,13 @@ class Postgres:
             number = connection.exec_driver_sql("SELECT to_regclass(%s)::oid::bigint", (spelled,)).scalar()
             if number is None:
                 raise DataError(f"The database has no table {spelled} that this user can see.")
+            granted = "SELECT has_any_column_privilege(%s::oid, 'SELECT')"
+            if not connection.exec_driver_sql(granted, (number,)).scalar():
+                raise DataError(
+                    f"This user may not read the table {spelled}. Ask the keeper of the database to GRANT "
+                    "SELECT on it."
+                )
+            self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}
 
     @property
@@ -121,25 +143,39 @@ class Postgres:
         return _templates.filled("CAST(CAST('x' || LEFT(MD5(x), 8) AS BIT(32)) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        text = placed(statement, self.relation).sql("postgres", copy=False)
-        try:
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql(_SETTINGS)
-                return [tuple(row) for row in connection.exec_driver_sql(text)]
-        except Exception as error:  # noqa: BLE001
-            # A time limit that only some rows reach reads like any other failure.
-            raise unreadable(self._name, error) from None
+        with self._asked(statement) as rows:
+            return [tuple(row) for row in rows]
 
     def batches(self, statement: exp.Select) -> Batches:
+        with self._asked(statement, stream_results=True, max_row_buffer=BATCH) as rows:
+            for batch in rows.partitions(BATCH):
+                yield [tuple(row) for row in batch]
+
+    @contextmanager
+    def _asked(self, statement: exp.Select, **options: Any) -> Iterator[Any]:
+        """Run a statement under the limits; the server's own ends first, ours where the server is silent."""
         text = placed(statement, self.relation).sql("postgres", copy=False)
         try:
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql(_SETTINGS)
-                streamed = connection.execution_options(stream_results=True, max_row_buffer=BATCH)
-                for rows in streamed.exec_driver_sql(text).partitions(BATCH):
-                    yield [tuple(row) for row in rows]
+            with (
+                self._engine.connect() as connection,
+                wait_longer(connection, self._limit / 1000 + REPLY_LIMIT),
+            ):
+                connection.exec_driver_sql(_SETTINGS.format(limit=self._limit))
+                yield connection.execution_options(**options).exec_driver_sql(text)
         except Exception as error:  # noqa: BLE001
-            raise unreadable(self._name, error) from None
+            raise unreadable(self._name, error, self._advice(text)) from None
+
+    def _advice(self, text: str) -> str:
+        """Say which part fails where that can be told without a row; a plan of the statement reads none."""
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(f"EXPLAIN {text}")
+        except Exception as error:  # noqa: BLE001
+            failure = failure_of(error)
+            reached = getattr(getattr(error, "orig", error), "sqlstate", None) is not None
+            if failure is not None and (not reached or failure.part in _TOLD):
+                return failure.words
+        return _ADVICE
 
     def close(self) -> None:
         self._engine.dispose()
@@ -160,6 +196,7 @@ def _opened(address: str) -> Any:
         )
     except ImportError:
         raise missing_extra("PostgreSQL", "postgres") from None
+    limit_replies(engine)
     # Without parameters, the driver leaves a percent sign in a text alone.
     return engine.execution_options(postgresql_readonly=True, no_parameters=True)
 
