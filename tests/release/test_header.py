@@ -15,7 +15,7 @@ import dovetail as dv
         (b"", "is empty"),
         (b"\n1,2\n", "begins with an empty line"),
         (b"age,sex,age\n1,F,2\n", "names 'age' twice"),
-        (b"age,sex,Age\n1,F,2\n", "names 'Age' twice"),
+        (b"age,sex,Age\n1,F,2\n", "columns 'age' and 'Age', which differ only in case"),
         (b"age,,sex\n1,2,F\n", "Column 2 has no name"),
         ("größe,alter\n1,2\n".encode("latin-1"), "is not in UTF-8"),
         ("größe,alter\n1,2\n".encode("utf-16"), "is not in UTF-8"),
@@ -32,3 +32,44 @@ def test_a_mark_of_utf_8_is_not_part_of_the_first_name(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes("\ufeffage\n40\n".encode())
     with dv.Session(tmp_path / "people.csv", budget=dv.Budget.pure(1)) as session:
         session.count(where="age > 20", noise=dv.Geometric(1))
+
+
+def counts(folder: Path, *wheres: str) -> list[int]:
+    with dv.Session(folder, budget=dv.Budget.pure(100), ledger=folder.parent / "a.ledger") as session:
+        return [session.count(where=where, noise=dv.Geometric(20)).value for where in wheres]
+
+
+@pytest.fixture
+def months(tmp_path: Path) -> Path:
+    folder = tmp_path / "months"
+    folder.mkdir()
+    (folder / "jan.csv").write_text("age,sex\n40,F\n50,M\n")
+    return folder
+
+
+def test_a_folder_s_columns_are_matched_by_name(months: Path) -> None:
+    (months / "feb.csv").write_text("sex,age\nF,41\nF,42\n")
+    (months / "mar.csv").write_text('\ufeff"age",sex\n60,M\n')
+    assert counts(months, "age >= 40", "age > 41", "sex = 'F'", "sex = '41'") == [5, 3, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("age\n1\n", "columns of 'may.csv' are not those of 'jan.csv': it lacks 'sex'"),
+        ("age,sex,name\n1,F,ann\n", "it has 'name' besides"),
+        ("alter,sex\n1,F\n", "it lacks 'age' and has 'alter' besides"),
+        ("Age,sex\n1,F\n", "it lacks 'age' and has 'Age' besides"),
+        ("age;sex\n1;F\n", "'may.csv' separates its columns by a semicolon, 'jan.csv' by a comma"),
+        ("40,F\n50,M\n", "it lacks 'age', 'sex' and has '40', 'F' besides"),
+        ("", "'may.csv' is empty"),
+    ],
+)
+def test_a_file_that_differs_is_named_whatever_its_rows_are(months: Path, content: str, said: str) -> None:
+    first, *rows = content.splitlines() if content else [""]
+    for text in {content, "\n".join([first, *rows * 3]), first}:
+        (months / "may.csv").write_text(text)
+        with pytest.raises(dv.DataError) as caught:
+            counts(months, "age > 1")
+        assert said in str(caught.value)
+        assert not list(months.parent.glob("*.ledger"))

@@ -17,10 +17,11 @@ from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
 from .catalog import catalogued
+from .columnnames import arrow_names, check_files, check_names, parquet_names
 from .engine import BATCH, Batches
 from .failure import unreadable
 from .filenames import PlainNames
-from .header import csv_header
+from .header import Layout, csv_layout
 from .memory import arrow_table
 from .spelling import Templates, placed, scaled
 
@@ -83,6 +84,7 @@ class DuckDB:
             self._relation = catalogued(self._connection, source.table)
             return
         if _is_ibis(source.data):
+            check_names(source.data.columns, repr(self._name))
             self._connection, self._owned = _ibis_connection(source.data), False
             self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
             return
@@ -91,54 +93,60 @@ class DuckDB:
             "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
         )
         if source.format == "duckdb":
-            path = exp.Literal.string(self._files(source)[0]).sql("duckdb")
+            path = exp.Literal.string(self._names.of([source.data])[0]).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
             self._connection.execute("USE source")
             self._relation = catalogued(self._connection, source.table)
         elif source.format == "parquet":
             self._connection.execute("SET parquet_metadata_cache = true")
-            self._read("read_parquet", source, union_by_name=True)
+            self._read_parquet(source.files())
         elif source.format == "csv":
-            self._read_csv(source)
+            self._read_csv(csv_layout(source.files()))
         else:
             self._register(source)
 
-    def _read(self, function: str, source: Source, **options: Any) -> None:
-        """Make the view `data` of a folder's files or of one file."""
+    def _read_parquet(self, files: list[Path]) -> None:
+        names = self._names.of(files)
+        check_files(list(zip(files, parquet_names(self._connection, names), strict=True)))
         # The name of a folder is no column.
-        options["hive_partitioning"] = False
-        getattr(self._connection, function)(self._files(source), **options).create_view("data")
+        found = self._connection.read_parquet(names, union_by_name=True, hive_partitioning=False)
+        found.create_view("data")
 
-    def _files(self, source: Source) -> list[str]:
-        return self._names.of(source.files())
-
-    def _read_csv(self, source: Source) -> None:
+    def _read_csv(self, layout: Layout) -> None:
         """Read every value as text: types guessed from rows would depend on the rows."""
-        names, delimiter = csv_header(source.files()[0])
         self._untyped = None
-        self._read(
-            "read_csv",
-            source,
-            columns=dict.fromkeys(names, "VARCHAR"),
-            delimiter=delimiter,
-            quotechar='"',
-            escapechar='"',
-            header=True,
-            auto_detect=False,
-            null_padding=True,
-            ignore_errors=True,
-            strict_mode=False,
-            # Several readers would guess where rows begin, and fail on a line break inside of quotes.
-            parallel=False,
-        )
+        columns = [exp.column(name, quoted=True) for name in layout.names]
+        parts = []
+        for number, (order, files) in enumerate(layout.orders.items()):
+            self._connection.read_csv(
+                self._names.of(files),  # type: ignore[arg-type]
+                columns=dict.fromkeys(order, "VARCHAR"),
+                delimiter=layout.delimiter,
+                quotechar='"',
+                escapechar='"',
+                header=True,
+                auto_detect=False,
+                null_padding=True,
+                ignore_errors=True,
+                strict_mode=False,
+                hive_partitioning=False,
+                # Several readers would guess where rows begin, and fail on a line break inside of quotes.
+                parallel=False,
+            ).create_view(f"part{number}")
+            parts.append(exp.select(*columns).from_(f"part{number}").sql("duckdb"))
+        self._connection.execute(f"CREATE VIEW data AS {' UNION ALL '.join(parts)}")
 
     def _register(self, source: Source) -> None:
         if isinstance(source.data, Path):
             import pyarrow.dataset
 
-            table, self._untyped = pyarrow.dataset.dataset(self._files(source), format="arrow"), set()
+            files = source.files()
+            names = self._names.of(files)
+            check_files(list(zip(files, arrow_names(names), strict=True)))
+            table, self._untyped = pyarrow.dataset.dataset(names, format="arrow"), set()
         else:
             table, self._untyped = arrow_table(source.data)
+            check_names(table.schema.names, repr(self._name))
         self._connection.register("data", table)
 
     def _stored(self, name: str, type_: str) -> Stored:

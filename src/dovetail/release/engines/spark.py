@@ -15,6 +15,7 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .columnnames import check_names
 from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
 from .spark_values import family_of, spelled_value
@@ -50,6 +51,7 @@ class Spark:
         self._view = f"dovetail_{os.urandom(8).hex()}"
         try:
             frame = _frame_of(source)
+            check_names(frame.columns, repr(self._name))
             frame.createGlobalTempView(self._view)
             self._session = _session_beside(frame.sparkSession)
             self._catalog = self._session.conf.get("spark.sql.globalTempDatabase", "global_temp")
