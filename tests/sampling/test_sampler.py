@@ -277,3 +277,34 @@ def test_any_piecewise_law_draws_the_block_of_the_definition(rates, gaps, word):
     if block > 1:
         assert tables.blocks.begin(block - 1) <= abs(drawn) < tables.blocks.begin(block)
     assert drawn * expected >= 0
+
+
+@pytest.mark.parametrize("law", NARROW + WIDE, ids=repr)
+def test_a_short_array_settles_open_words_as_single_draws_do(law):
+    """A word that the table leaves open, among words that it answers, is settled by the bits that follow."""
+    sampler = sampler_for(law)
+    rng = np.random.default_rng(5)
+    marks = np.flatnonzero(sampler.cells == sampler.unset)
+    for head in rng.choice(marks, 40):
+        extra = rng.bytes(4096)
+        tail = rng.bytes(sampler.draw_bytes - 2)
+        alone = sampler.one(Recording(int(head).to_bytes(2, "little") + tail + extra))
+        answered = int(np.flatnonzero(sampler.cells != sampler.unset)[0]).to_bytes(2, "little")
+        bits = answered + int(head).to_bytes(2, "little") + answered + tail * 3 + extra
+        assert replay(law, 3, bits)[1] == alone
+
+
+@pytest.mark.parametrize(
+    "law", [Geometric("1/3"), Geometric("1e-6"), GeometricMixture("1e-3", "5e-3", 777)], ids=repr
+)
+def test_short_and_long_arrays_read_the_same_words_from_the_same_tables(law):
+    """Where no word is left open, the way of short arrays and the way of long ones give the same draws."""
+    sampler, size = sampler_for(law), 5000
+    answered = np.flatnonzero(sampler.cells != sampler.unset)
+    rng = np.random.default_rng(6)
+    heads = rng.choice(answered, size).astype("<u2")
+    tails = [rng.bytes(sampler.draw_bytes - 2) for _ in range(size)]
+    long = replay(law, size, heads.tobytes() + b"".join(tails))
+    for begin in (0, 1000, 4900):
+        part = slice(begin, begin + 100)
+        assert replay(law, 100, heads[part].tobytes() + b"".join(tails[part])).tolist() == long[part].tolist()

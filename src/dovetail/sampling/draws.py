@@ -143,6 +143,8 @@ def _target(size: Size | None, out: NDArray[np.int64] | None) -> NDArray[np.int6
 
 
 def _shape(size: Size) -> tuple[int, ...]:
+    if type(size) is int and 0 <= size <= _MOST_DRAWS:  # what nearly every call gives
+        return (size,)
     fix = "Give how many draws, or a shape."
     lengths = size if isinstance(size, tuple) else (size,)
     shape = tuple(integer("size", length, low=0, fix=fix) for length in lengths)

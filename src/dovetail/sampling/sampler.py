@@ -24,6 +24,11 @@ from .spans import Spans
 from .steps import Steps
 
 CHUNK = 1 << 17
+# Up to here the fixed cost of the chunks' buffers is more than the draws cost.
+_FEW = 1 << 12
+# So many open draws are settled one by one in the time that arrays take for any number.
+_ONE_BY_ONE = 12
+_HEAD = np.dtype("<u2")
 _CHUNKS_AT_ONCE = 4
 _INT64_END = 1 << 63
 
@@ -59,6 +64,9 @@ class Sampler:
 
     def fill(self, out: NDArray[np.int64], source: Source) -> None:
         """Fill a flat array with independent draws."""
+        if out.size <= _FEW:
+            self._fill_few(out, source)
+            return
         scratch = Scratch.of(min(CHUNK, out.size), self.cells.dtype, self.place_kind)
         waiting: list[tuple[NDArray[Any], ...]] = []
         for begin in range(0, out.size, CHUNK):
@@ -72,6 +80,29 @@ class Sampler:
             if begin + part.size == out.size or len(waiting) == _CHUNKS_AT_ONCE:
                 self._settle(out, waiting, source)
                 waiting.clear()
+
+    def _fill_few(self, out: NDArray[np.int64], source: Source) -> None:
+        """Fill a short array: the same words through the same tables, with as few steps as can be."""
+        heads = np.frombuffer(source.read(2 * out.size), _HEAD)
+        values = self.cells.take(heads)
+        tails = heads
+        # The mark is the least value of its type.
+        open_ones = (values == self.unset).nonzero()[0] if values.size and values.min() == self.unset else ()
+        if self.place_kind is None:
+            out[:] = values
+        else:
+            kind = self.place_kind.newbyteorder("<")
+            tails = np.frombuffer(source.read(out.size * kind.itemsize), kind)
+            mask = self.mask if self.cell_masks is None else self.cell_masks.take(heads)
+            np.add(values, tails & mask, out=out)
+        if len(open_ones) <= _ONE_BY_ONE:
+            for position in open_ones:
+                out[position] = _within_int64(
+                    settled_one(self, heads.item(position), tails.item(position), source)
+                )
+        else:
+            where = np.asarray(open_ones)
+            self._settle(out, [(where, heads.take(where), tails.take(where))], source)
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
@@ -109,7 +140,11 @@ class Sampler:
         where, heads, tails = (np.concatenate(columns) for columns in zip(*waiting, strict=True))
         out[where], apart = settled(self, heads, tails, source)
         for position, value in apart.items():
-            if not -_INT64_END <= value < _INT64_END:
-                fix = "Draw again; this happens less than once in 2^63 draws."
-                raise InvalidParameter("out", "an int64 array", "wide enough for every draw", fix)
-            out[where[position]] = value
+            out[where[position]] = _within_int64(value)
+
+
+def _within_int64(value: int) -> int:
+    if not -_INT64_END <= value < _INT64_END:
+        fix = "Draw again; this happens less than once in 2^63 draws."
+        raise InvalidParameter("out", "an int64 array", "wide enough for every draw", fix)
+    return value
