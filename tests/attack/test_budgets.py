@@ -224,6 +224,9 @@ def test_two_ledgers_are_two_budgets_which_is_not_defended(tmp_path: Path) -> No
     for name in ("a.ledger", "b.ledger"):
         with in_memory(tmp_path, ledger=tmp_path / name) as session:
             session.count(noise=dv.Geometric(1))
+            assert str(session.remaining) == "epsilon 0"
+            with pytest.raises(dv.BudgetExceeded):
+                session.count(where="age > 1", noise=dv.Geometric(1))
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

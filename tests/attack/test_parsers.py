@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dovetail as dv
@@ -140,22 +141,86 @@ def test_a_schema_text_is_a_schema_or_refused(text: str) -> None:
     assert set(tomllib.loads(text)["columns"]) == {column.name for column in schema}
 
 
-@given(st.sampled_from(["geometric:", "mixture:", "piecewise:", "gaussian:", ""]), numberish)
-def test_a_noise_on_the_command_line_is_a_noise_or_refused(form: str, rest: str) -> None:
-    with suppress(InvalidParameter):
-        read_noise(form + rest)
+_PLAIN = re.compile(
+    r" *[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]{1,9})? *| *[+]?[0-9]+/[0-9]+ *", re.IGNORECASE
+)
+# How many numbers each form takes; "piecewise" takes breaks, too, which have a test of their own.
+_NUMBERS = {"geometric:": 1, "mixture:": 3, "gaussian:": 1, "staircase:": 1, "": 0}
 
 
-@given(st.lists(st.sampled_from(["epsilon=", "delta=", "zeta=", "max-epsilon=", "1", "1e-6", ",", "=", "x"])))
+def _positive(text: str) -> bool:
+    """Tell positive numbers without computing them: their exponents may be huge."""
+    parts = re.split("[eE]", text)[0].split("/")
+    return bool(_PLAIN.fullmatch(text)) and all(set(part) & set("123456789") for part in parts)
+
+
+@given(
+    st.sampled_from(list(_NUMBERS)),
+    st.lists(
+        st.sampled_from(["0.5", "1", "2e-1", "1/3", "5", "0", "-1", "nan", "inf", "", "1_0", "１"]),
+        max_size=4,
+    )
+    | st.lists(numberish, max_size=3),
+)
+@example("geometric:", ["0.5"])
+@example("mixture:", ["0.2", "1", "5"])
+def test_a_noise_on_the_command_line_is_a_noise_or_refused(form: str, numbers: list[str]) -> None:
+    listed = ",".join(numbers).split(",") if ",".join(numbers) else []
+    meant = form and len(listed) == _NUMBERS[form] and all(map(_positive, listed))
+    try:
+        noise = read_noise(form + ",".join(numbers))
+    except InvalidParameter:
+        # A break-point has to be whole, and there are limits to how large a number may be.
+        tame = all(len(each) < 8 for each in listed)
+        assert not (
+            meant and tame and (form != "mixture:" or Fraction(listed[2].strip(" ")).denominator == 1)
+        )
+        return
+    assert meant, "something else than as many positive numbers as the form takes was accepted"
+    assert from_dict(noise.to_dict()) == noise
+
+
+_BUDGETS = ({"epsilon"}, {"epsilon", "delta"}, {"zeta", "max-epsilon"})
+
+
+@given(
+    st.lists(st.sampled_from(["epsilon=", "delta=", "zeta=", "max-epsilon=", "1", "1e-6", ",", "=", "x"]))
+    | st.permutations(["epsilon=1", "delta=1e-6", "zeta=1", "max-epsilon=1"]).flatmap(
+        lambda all_: st.integers(0, 4).map(lambda n: [",".join(all_[:n])])
+    )
+)
+@example(["epsilon=", "1"])
+@example(["zeta=", "1", ",", "max-epsilon=", "1"])
 def test_a_budget_on_the_command_line_is_a_budget_or_refused(parts: list[str]) -> None:
-    with suppress(InvalidParameter):
-        assert read_budget("".join(parts)).epsilon_limit > 0
+    text = "".join(parts)
+    entries = [entry.partition("=")[::2] for entry in text.split(",")]
+    numbers = [value for _, value in entries]
+    meant = (
+        {name for name, _ in entries} in _BUDGETS
+        and len(dict(entries)) == len(entries)
+        and all(map(_positive, numbers))
+        and dict(entries).get("delta") != "1"
+    )
+    try:
+        budget = read_budget(text)
+    except InvalidParameter:
+        assert not meant or any(len(number) > 4 for number in numbers)
+        return
+    assert meant
+    assert budget.epsilon_limit == Fraction(dict(entries).get("max-epsilon") or dict(entries)["epsilon"])
 
 
-@given(st.text("0123456789abcdef:\n ", max_size=80))
+@given(st.text("0123456789abcdef:\n ", max_size=80) | st.from_regex(r"\A[0-9]{1,4}:[0-9a-f]{63,65}\Z"))
+@example("3:" + "ab" * 32)
 def test_a_head_is_read_or_refused(text: str) -> None:
-    with suppress(InvalidParameter):
-        assert Head.parse(text) == Head.parse(str(Head.parse(text)))
+    meant = re.fullmatch(r"[0-9]+:[0-9a-f]{64}", text.strip())
+    try:
+        head = Head.parse(text)
+    except InvalidParameter:
+        assert not meant or len(text) > 80
+        return
+    assert meant
+    assert str(head) == f"{int(text.strip().partition(':')[0])}:{head.hash}"
 
 
 KEPT: list[tuple[Any, dict[str, Any]]] = [
@@ -180,12 +245,19 @@ def test_what_is_kept_is_read_back_or_refused(number: int, data: st.DataObject) 
         changed.pop(key, None)
     else:
         changed[key] = data.draw(anything)
-    with suppress(DovetailError):
-        read(changed)
+    try:
+        result = read(changed)
+    except DovetailError:
+        assert changed != whole, "what was kept is readable"
+        return
+    assert changed.keys() == whole.keys(), "a missing or an unknown entry was accepted"
+    again = result.to_dict()
+    assert read(again) == result
+    assert {name: again[name] for name in again if name != key} == {n: whole[n] for n in whole if n != key}
 
 
 @pytest.mark.parametrize("read", [from_dict, Budget.from_dict, Charge.from_dict])
 @given(given_=anything)
 def test_anything_else_is_refused(read: Any, given_: Any) -> None:
-    with suppress(DovetailError):
+    with pytest.raises(DovetailError):
         read(given_)
