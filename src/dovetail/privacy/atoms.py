@@ -41,6 +41,28 @@ class Moments(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Where losses lie for certain: between `low` and `high`, with the logs of the masses of each range.
+
+    Atoms that stand for a range of losses keep every divergence from above, but not the chance of a loss
+    above a limit: part of their mass was moved down. That chance is bounded from these ranges.
+    """
+
+    low: Floats
+    high: Floats
+    log_masses: Floats
+
+    def mirrored(self) -> Ranges:
+        """Return the ranges of -L."""
+        return Ranges(-self.high[::-1], -self.low[::-1], self.log_masses[::-1])
+
+    def joined(self, other: Ranges) -> Ranges:
+        """Return these ranges and those of another."""
+        pairs = ((self.low, other.low), (self.high, other.high), (self.log_masses, other.log_masses))
+        return Ranges(*(np.concatenate(pair) for pair in pairs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
     """Values of the loss (ascending) with the logs of their masses.
 
@@ -48,6 +70,7 @@ class Atoms:
     Where every loss is a multiple of one rational `unit`, `steps` holds the multiples exactly.
     `worst` is the supremum of the loss, exact where it is rational. `moments` stand in where losses without
     an upper end have finite moments; `infinite` then holds the mass of the losses that are not listed.
+    `ranges` are given where atoms stand for ranges of losses.
     """
 
     values: Floats
@@ -58,6 +81,11 @@ class Atoms:
     unit: Fraction | None = None
     steps: Ints | None = None
     moments: Moments | None = None
+    ranges: Ranges | None = None
+
+    def all_ranges(self) -> Ranges:
+        """Return where the losses lie; an atom that stands for itself is off by rounding only."""
+        return self.ranges or Ranges(self.values - self.slack, self.values, self.log_masses)
 
     def log_moment(self, order: float) -> float:
         """Return an upper bound on ln E exp(order·L), order > 0; infinite losses are left out.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf
 
@@ -13,7 +13,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact import ball, upper
 from dovetail.noise import DiscreteGaussian, StaircaseNoise
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, on_steps
+from .atoms import ROUNDING, Atoms, Floats, Ints, Ranges, on_steps
 from .dominating_pairs import shift_loss_of
 
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
@@ -80,19 +80,19 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
     last = ceil(_REACH * noise.sigma)
     unit = step * noise.exponent
     beyond = upper(lambda: 2 * noise._tail_here(last + 1))
+    ranges = None
     if 2 * last < _MOST_LISTED:
         k = np.arange(-last, last + 1)
         masses = np.asarray(noise.log_pmf(k))
         pad = (np.abs(masses) + 16) * 4 * ROUNDING
         atoms = on_steps(step - 2 * k[::-1], (masses + pad)[::-1], unit, beyond)
     else:
-        atoms = on_steps(*_buckets(noise, step, last), unit, beyond)
-    return Atoms(
-        atoms.values, atoms.log_masses, inf, beyond, 0.0, unit, atoms.steps, GaussianMoments(noise, step)
-    )
+        steps, masses, ranges = _buckets(noise, step, last)
+        atoms = on_steps(steps, masses, unit, beyond)
+    return replace(atoms, worst=inf, moments=GaussianMoments(noise, step), ranges=ranges)
 
 
-def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats]:
+def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats, Ranges]:
     """Replace each bucket of neighbouring k by its ends, with the same mass under P and under Q."""
     width = -(-4 * last // _MOST_LISTED)
     first = np.arange(-last, last + 1, width)
@@ -107,9 +107,16 @@ def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floa
         share = np.clip(((q / p) * np.exp(high * unit) * (1 - _BLUR) - 1) / spread, 0.0, 1.0)
         share = np.where((high > low) & (q > _WELL_HELD) & np.isfinite(share), share, 0.0)
         masses = np.concatenate([np.log(p) + np.log(share), np.log(p) + np.log1p(-share)]) + _BLUR
+        whole = np.log(p) + _BLUR
     steps = np.concatenate([low, high])
     kept = masses > -inf
-    return steps[kept], masses[kept]
+    return steps[kept], masses[kept], Ranges(_down(low, unit), -_down(-high, unit), whole)
+
+
+def _down(steps: Ints, unit: float) -> Floats:
+    """Return multiples of a unit, rounded down."""
+    values = np.asarray(steps * unit, np.float64)
+    return values - np.abs(values) * ROUNDING
 
 
 def _masses(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
-from typing import cast
+from functools import cached_property
+from math import exp, expm1, floor, inf, isinf, log, log1p, nextafter
 
 import numpy as np
 
-from .atoms import ROUNDING, Atoms, Floats
+from .atoms import ROUNDING, Atoms, Floats, log_sum_up
 from .curve import Curve
-from .fourier import Lattice, lattice, tilted
+from .fourier import Placed, dominating, mirrored_up, rounded_up, tilted
+from .profile import Profile
 
-_LARGEST_POWER = 1500.0  # of tilt times the range of one loss
-_ROUGHLY = 0.01
-_ROUNDS = 20
-_NEAR = 3.0  # ln of how much larger errors at the answer may be than at the centre
 _NOTHING = 1e-12
+# A chance above t is at most delta(t - gap)/(1 - exp(-gap)), for every gap.
+_GAPS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class OneWay:
     """Losses of independent uses: pairs of atoms and how often they are used.
 
@@ -29,7 +27,6 @@ class OneWay:
     """
 
     parts: tuple[tuple[Atoms, int], ...]
-    _kept: dict[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def single(self) -> Atoms | None:
@@ -76,62 +73,74 @@ class OneWay:
             return sum_of_parts
         if self.infinite() > 0:
             return sum_of_parts * (1 + ROUNDING)
-        on = self._lattice()
         # E exp|S| = E[exp S; S > 0] + E[exp -S; S <= 0], each at the tilt that makes it a probability.
-        right, left = tilted(on, 1.0), tilted(on, -1.0)
+        right, left = tilted(self._dominating, 1.0), tilted(self._dominating, -1.0)
         positive = float(np.sum(right.probabilities[right.values > 0])) + right.beyond + right.before
         negative = float(np.sum(left.probabilities[left.values <= 0])) + left.beyond + left.before
         scale = max(right.log_scale, left.log_scale, 0.0)
         total = positive * exp(right.log_scale - scale) + negative * exp(left.log_scale - scale)
-        joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + on.blur
+        blur = max(right.lattice.blur, left.lattice.blur)
+        joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + blur
         return min(sum_of_parts * (1 + ROUNDING), max(joint, 0.0))
 
     def delta(self, epsilon: float) -> float:
-        """Return delta at `epsilon`."""
+        """Return delta at `epsilon`; it never grows with epsilon."""
         if epsilon >= self.worst():
             return 0.0
         if self.infinite() >= 1:
             return 1.0
-        if self.single is not None:
-            return self._direct(self.single).delta(epsilon)
-        return self._curve_at(epsilon).delta(epsilon)
+        return min(self._profile.delta(epsilon), self._basic_delta(epsilon))
 
     def epsilon(self, delta: float) -> float:
-        """Return the least epsilon whose delta is at most `delta`."""
+        """Return the least epsilon whose delta is at most `delta`; it never grows with delta."""
         worst = float(self.worst())
         worst = nextafter(worst, inf) if self.worst() > worst else worst
+        if delta >= 1:
+            return 0.0
         if delta <= 0 or (isinf(worst) and delta <= self.infinite()):
             return worst
-        if self.single is not None:
-            return min(self._direct(self.single).epsilon(delta), worst)
-        found = self._about(delta)
-        for _ in range(_ROUNDS):
-            tilt, curve = self._tilt_at(found), self._curve_at(found)
-            answer = curve.epsilon(delta)
-            if answer == -inf:  # it lies left of this curve: look where half the tilt has its centre
-                found = max(self._lattice().moments(tilt / 2)[1], 0.0)
-                continue
-            centred = tilt * abs(self._lattice().moments(tilt)[1] - answer) < _NEAR
-            found = answer
-            if (centred or tilt == self._tilt_at(found)) and self.delta(found) <= delta:
-                return min(found, worst)
-        # The tilts of neighbouring answers kept changing places: step up until the check holds.
-        step = max(found, 1e-3) * 2.0**-40
-        while self.delta(found) > delta:
-            found, step = found + step, 2 * step
-        return min(found, worst)
+        return min(self._profile.epsilon(delta), self._basic_epsilon(delta), worst)
 
-    def tail(self, size: float) -> float:
-        """Return P(|L| > size)."""
-        values, masses, moved, rest = self._plain()
-        # On an exact lattice a value is off by rounding only, and a tie is not above.
-        limit = size - moved if moved else size * (1 + 4 * ROUNDING)
-        total = float(np.sum(masses[np.abs(values) > limit])) * (1 + 64 * ROUNDING) + rest
-        return min(total + self.infinite(), 1.0)
+    def _basic_delta(self, epsilon: float) -> float:
+        """Return delta by basic composition: k times that of one use at epsilon/k.
+
+        It is the better bound where the losses of a use are of sizes so different that no lattice holds them.
+        """
+        if self._one_use is None:
+            return 1.0
+        uses = self.parts[0][1]
+        return min(uses * self._one_use.delta(epsilon / uses * (1 - ROUNDING)) * (1 + ROUNDING), 1.0)
+
+    def _basic_epsilon(self, delta: float) -> float:
+        """Return the epsilon of basic composition."""
+        if self._one_use is None:
+            return inf
+        uses = self.parts[0][1]
+        return uses * self._one_use.epsilon(delta / uses * (1 - 4 * ROUNDING)) * (1 + 4 * ROUNDING)
+
+    def above(self, limit: Fraction) -> float:
+        """Return P(L > limit)."""
+        if limit >= self.worst():
+            return 0.0
+        if self.infinite() >= 1:
+            return 1.0
+        if self.single is not None:
+            return _chance(self.single, limit, self.infinite())
+        found, point = _beyond(self._rounded_up, limit, self.infinite())
+        gaps = (gap for gap in _GAPS if point >= gap)
+        return min(found, *(self.delta(point - gap) / -expm1(-gap) * (1 + ROUNDING) for gap in gaps), 1.0)
+
+    def below(self, limit: Fraction) -> float:
+        """Return P(L < limit)."""
+        if self.infinite() >= 1:
+            return 0.0
+        if self.single is not None:
+            return _chance(self.single, -limit, 0.0, mirrored=True)
+        return _beyond(self._mirrored_up, -limit, 0.0)[0]
 
     def listed(self) -> tuple[Floats, Floats]:
         """Return the values of the loss and their masses; an infinite loss comes last."""
-        values, masses, _, _ = self._plain()
+        values, masses = self._plain()
         if self.single is None or self.infinite() > 0:
             # After a composition most places of the window hold nothing but a bound on errors, and of a loss
             # without an upper end a list holds only so many.
@@ -141,60 +150,65 @@ class OneWay:
             return np.append(values, inf), np.append(masses, self.infinite())
         return values, masses
 
-    def _plain(self) -> tuple[Floats, Floats, float, float]:
-        """Return values and masses, how far values may have moved, and the mass outside the window."""
+    def _plain(self) -> tuple[Floats, Floats]:
+        """Return values and masses of the finite losses."""
         if self.single is not None:
-            return self.single.values, np.exp(self.single.log_masses), self.single.slack, 0.0
+            return self.single.values, np.exp(self.single.log_masses)
         if self.infinite() >= 1:
-            return np.empty(0), np.empty(0), 0.0, 0.0
-        plain = tilted(self._lattice(), 0.0)
-        return plain.values, plain.probabilities, plain.lattice.drift, plain.beyond + plain.before
+            return np.empty(0), np.empty(0)
+        plain = tilted(self._dominating, 0.0)
+        return plain.values, plain.probabilities
 
-    def _lattice(self) -> Lattice:
-        if "lattice" not in self._kept:
-            self._kept["lattice"] = lattice(self.parts)
-        return cast(Lattice, self._kept["lattice"])
+    @cached_property
+    def _dominating(self) -> Placed:
+        return Placed(self.parts, dominating)
 
-    def _direct(self, single: Atoms) -> Curve:
-        """Return delta(epsilon) of a single use."""
-        if "direct" not in self._kept:
-            self._kept["direct"] = Curve(single.values, single.log_masses, single.infinite)
-        return cast(Curve, self._kept["direct"])
+    @cached_property
+    def _rounded_up(self) -> Placed:
+        return Placed(self.parts, rounded_up)
 
-    def _curve_at(self, epsilon: float) -> Curve:
-        """Return delta(epsilon) by the tilt whose centre is about `epsilon`; the last curve is kept."""
-        tilt = self._tilt_at(epsilon)
-        known = self._kept.get("curve")
-        if not isinstance(known, tuple) or known[0] != tilt:
-            known = (tilt, tilted(self._lattice(), tilt).curve(self.infinite()))
-            self._kept["curve"] = known
-        curve: Curve = known[1]
-        return curve if epsilon >= curve.start else tilted(self._lattice(), 0.0).curve(self.infinite())
+    @cached_property
+    def _mirrored_up(self) -> Placed:
+        return Placed(self.parts, mirrored_up)
 
-    def _tilt_at(self, epsilon: float) -> float:
-        """Return about the tilt whose centre is `epsilon`."""
-        return self._tilt(lambda total, mean, deviation, tilt: mean - epsilon)
+    @cached_property
+    def _profile(self) -> Profile | Curve:
+        """delta(epsilon): of a single use from its list, of several by a ladder of tilts."""
+        if self.single is not None:
+            return _listed_curve(self.single)
+        return Profile(self._dominating, self.infinite())
 
-    def _about(self, delta: float) -> float:
-        """Return about the epsilon of `delta`, from the saddle point."""
+    @cached_property
+    def _one_use(self) -> Curve | None:
+        """delta(epsilon) of one of several uses, where all are alike."""
+        return _listed_curve(self.parts[0][0]) if self.single is None and len(self.parts) == 1 else None
 
-        def excess(total: float, mean: float, deviation: float, tilt: float) -> float:
-            tail = log(max(tilt * (1 + tilt) * deviation * 2.5, 1.0))
-            return tilt * mean - total + tail + log(delta)
 
-        return max(self._lattice().moments(self._tilt(excess))[1], 0.0)
+def _listed_curve(atoms: Atoms) -> Curve:
+    return Curve(atoms.values, atoms.log_masses, atoms.infinite)
 
-    def _tilt(self, excess: Callable[[float, float, float, float], float]) -> float:
-        """Return the tilt in [0, largest] where an increasing function of it passes 0, roughly.
 
-        Any tilt is sound; a rough one costs a little accuracy only, and neighbours share it.
-        """
-        on = self._lattice()
-        reach = max(int(factor.steps[-1] - factor.steps[0]) for factor in on.factors) * on.step
-        largest = _LARGEST_POWER / max(reach, on.step)
-        low, high = 0.0, largest
-        while high - low > _ROUGHLY * max(high, 1e-6 * largest):
-            middle = (low + high) / 2
-            total, mean, variance = on.moments(middle)
-            low, high = (middle, high) if excess(total, mean, sqrt(variance), middle) < 0 else (low, middle)
-        return (low + high) / 2
+def _beyond(losses: Placed, limit: Fraction, infinite: float) -> tuple[float, float]:
+    """Return the chance that a sum of losses is above a limit, and the float that stood for the limit."""
+    point = float(limit)
+    if losses.finest.exact:
+        # A value is off by rounding only, and a tie is not above.
+        point += abs(point) * 4 * ROUNDING
+    elif point > limit:
+        point = nextafter(point, -inf)
+    return Profile(losses, infinite).above(point), point
+
+
+def _chance(atoms: Atoms, limit: Fraction, infinite: float, *, mirrored: bool = False) -> float:
+    """Return the chance that a single loss (mirrored: its negative) is above a limit."""
+    if atoms.steps is not None and atoms.unit is not None and atoms.ranges is None:
+        steps = -atoms.steps if mirrored else atoms.steps
+        masses = atoms.log_masses[steps > floor(limit / atoms.unit)]
+    else:
+        ranges = atoms.all_ranges().mirrored() if mirrored else atoms.all_ranges()
+        point = float(limit)
+        masses = ranges.log_masses[ranges.high > (point if point <= limit else nextafter(point, -inf))]
+    if not len(masses):
+        return min(infinite, 1.0)
+    total = log_sum_up(masses, np.zeros_like(masses))
+    return min(exp(total) * (1 + 8 * ROUNDING) + infinite, 1.0)

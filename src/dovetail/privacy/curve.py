@@ -1,4 +1,4 @@
-"""From a distribution of the loss to delta(epsilon) and back."""
+"""From a distribution of the loss to delta(epsilon) and back, and to the chance of a loss above a limit."""
 
 from __future__ import annotations
 
@@ -60,7 +60,14 @@ class Curve:
         return min(nextafter((tail + _NEVER) * (1 + self._excess) + self.constant, inf), 1.0)
 
     def epsilon(self, delta: float) -> float:
-        """Return an upper bound on the least epsilon with at most `delta`; -inf if it lies below `start`."""
+        """Return an upper bound on the least epsilon from `start` on with at most `delta`, never below 0.
+
+        Every step of the computation is monotone, so a larger delta never has a larger epsilon.
+        """
+        if delta >= 1:
+            return max(self.start, 0.0)
+        if not len(self.values):
+            return max(self.start, 0.0) if delta >= self.constant else inf
         target = (delta - self.constant) / (1 + self._excess)
         if target <= 0:
             return inf
@@ -70,9 +77,19 @@ class Curve:
             min(figure - self._log_slopes[place], 700.0) for figure in (log(target), self._log_deltas[place])
         )
         share = exp(below) - exp(there)
-        guess = float(self.values[place]) + (log1p(-share) if share < 1 else -inf)
-        guess = max(guess, 0.0)
+        value = float(self.values[place])
+        guess = value + (log1p(-share) if share < 1 else -inf)
+        # Between this value and the one before it lies all that other targets of this place can have.
+        least = float(self.values[place - 1]) if place else -inf
+        guess = min(max(guess, least, self.start, 0.0), max(value, self.start, 0.0))
         step = max(guess, 1e-3) * ROUNDING
+        guess = guess + 4 * step if guess > max(self.start, 0.0) else guess
         while self.delta(guess) > delta:
             guess, step = guess + step, 2 * step
-        return guess if guess >= self.start else -inf
+        return guess
+
+    def above(self, limit: float) -> float:
+        """Return an upper bound on the mass of the values above `limit`."""
+        masses = self.log_masses[np.searchsorted(self.values, limit, side="right") :]
+        total = float(np.sum(np.exp(np.minimum(masses, 700.0))))
+        return min(total * (1 + (len(masses) + 64) * ROUNDING) + self.constant, 1.0)

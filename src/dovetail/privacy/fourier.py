@@ -7,29 +7,32 @@ weights are divided out again afterwards. Truncation, wrap-around and round-off 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp, floor, inf, isfinite, log2, sqrt
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, exp, floor, inf, isfinite, log2, sqrt
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .atoms import BLUR, ROUNDING, Atoms, Floats, Ints, common_unit, log_sum, spread
+from .atoms import BLUR, ROUNDING, Atoms, Floats, Ints, common_unit, log_sum, on_steps, spread
 from .curve import Curve
 
 Spectrum: TypeAlias = NDArray[np.complex128]
+Parts: TypeAlias = Sequence[tuple[Atoms, int]]
 
 _UNIT_ROUNDOFF = 2.0**-53
 _NEGLIGIBLE = -42.0  # ln of the tilted mass that may fall outside the window
-_MOST_POINTS = 2**22
-_EXACT_POINTS = 2**20
+_MOST_POINTS = 2**21
 _GRID_POINTS = 2**16
+_RAISED_POINTS = 2**14
 _PER_DEVIATION = 64
-_FAR_LEFT = 12.0
+_SKETCHED = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Factor:
     """Atoms on a lattice, used `uses` times."""
 
@@ -37,18 +40,27 @@ class Factor:
     log_masses: Floats
     uses: int
 
+    @cached_property
+    def sketch(self) -> tuple[Floats, Floats]:
+        """About the same atoms, but only a few thousand, for moments that need not be exact."""
+        if len(self.steps) <= _SKETCHED:
+            return self.steps.astype(np.float64), self.log_masses
+        starts = np.arange(0, len(self.steps), ceil(len(self.steps) / _SKETCHED))
+        ends = np.append(starts[1:], len(self.steps)) - 1
+        return (self.steps[starts] + self.steps[ends]) / 2, np.logaddexp.reduceat(self.log_masses, starts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """Independent losses on one lattice of spacing `step`; `drift` bounds how far a sum was moved to fit."""
+    """Independent losses on one lattice of spacing `step`; `exact` if none had to be moved to fit."""
 
     step: float
     factors: tuple[Factor, ...]
-    drift: float
+    exact: bool = True
     blur: float = 0.0  # how much of |sum| rounding may have taken away
 
     def log_moment(self, tilt: float) -> float:
-        """Return about ln E exp(tilt·sum)."""
+        """Return ln E exp(tilt·sum), but for rounding."""
         return sum(
             factor.uses * log_sum(factor.log_masses + tilt * self.step * factor.steps)
             for factor in self.factors
@@ -58,13 +70,14 @@ class Lattice:
         """Return ln E exp(tilt·sum), and mean and variance of the sum under the tilt, all approximate."""
         log_total = mean = variance = 0.0
         for factor in self.factors:
-            exponents = factor.log_masses + tilt * self.step * factor.steps
+            steps, log_masses = factor.sketch
+            exponents = log_masses + tilt * self.step * steps
             total = log_sum(exponents)
             weights = np.exp(exponents - total)
-            centre = float(weights @ factor.steps)
+            centre = float(weights @ steps)
             log_total += factor.uses * total
             mean += factor.uses * centre * self.step
-            variance += factor.uses * float(weights @ (factor.steps - centre) ** 2) * self.step**2
+            variance += factor.uses * float(weights @ (steps - centre) ** 2) * self.step**2
         return log_total, mean, variance
 
     @property
@@ -73,51 +86,130 @@ class Lattice:
         low = sum(factor.uses * int(factor.steps[0]) for factor in self.factors)
         return low, sum(factor.uses * int(factor.steps[-1]) for factor in self.factors)
 
+    @property
+    def widest(self) -> float:
+        """How far apart the least and the largest loss of a single use are."""
+        return max(int(factor.steps[-1] - factor.steps[0]) for factor in self.factors) * self.step
 
-def lattice(parts: Sequence[tuple[Atoms, int]]) -> Lattice:
-    """Put losses on one lattice: exactly where they share a unit, by a dominating spread otherwise."""
-    units = [atoms.unit for atoms, _ in parts if atoms.unit is not None]
-    unit = common_unit(units) if len(units) == len(parts) else None
-    if unit is not None and _window_width(parts) / float(unit) < _EXACT_POINTS:
-        factors = []
-        for atoms, uses in parts:
-            assert atoms.unit is not None
-            assert atoms.steps is not None
-            factors.append(Factor(atoms.steps * int(atoms.unit / unit), atoms.log_masses, uses))
-        return Lattice(float(unit), tuple(factors), 0.0)
-    step = _grid_step(parts)
+
+# Puts losses on a lattice whose step is at least the one given.
+Placement: TypeAlias = Callable[[Parts, float], Lattice]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Losses and a way to put them on a lattice; the finest lattice is kept."""
+
+    parts: Parts
+    place: Placement
+
+    @cached_property
+    def finest(self) -> Lattice:
+        """The lattice with the finest step in use."""
+        return self.place(self.parts, 0.0)
+
+    def coarser(self, step: float) -> Lattice:
+        """Return a lattice whose step is at least this."""
+        return self.place(self.parts, step)
+
+
+def dominating(parts: Parts, coarser: float = 0.0) -> Lattice:
+    """Put losses on one lattice such that no divergence falls: exactly where they share a unit.
+
+    Without a common unit each loss is spread over its two neighbours on a grid ("connect the dots"). That
+    moves mass down as well as up, so it does not bound the chance of a loss above a limit.
+    """
+    exact = _exactly(parts, coarser)
+    if exact is not None:
+        return exact
+    step = _grid_step(parts, coarser)
     factors = [Factor(*spread(atoms, step), uses) for atoms, uses in parts]
-    moved = sum(uses * (step + atoms.slack) for atoms, uses in parts)
     blur = sum(
         uses * (atoms.slack + 2 * BLUR * (float(np.max(np.abs(atoms.values))) + 1)) for atoms, uses in parts
     )
-    return Lattice(step, tuple(factors), moved, blur)
+    return Lattice(step, tuple(factors), False, blur)
+
+
+def rounded_up(parts: Parts, coarser: float = 0.0) -> Lattice:
+    """Put losses on one lattice such that none falls: the chance of a sum above a limit only grows."""
+    return _raised(parts, coarser, mirrored=False)
+
+
+def mirrored_up(parts: Parts, coarser: float = 0.0) -> Lattice:
+    """Put the losses with their signs turned on one lattice such that none falls."""
+    return _raised(parts, coarser, mirrored=True)
+
+
+def _raised(parts: Parts, coarser: float, *, mirrored: bool) -> Lattice:
+    if all(atoms.ranges is None for atoms, _ in parts):
+        exact = _exactly(parts, coarser)
+        if exact is not None:
+            return exact if not mirrored else _turned(exact)
+    # Every loss rises by half a step on average, and the sum by that for each use: so the steps are fine.
+    uses = sum(count for _, count in parts)
+    points = min(_RAISED_POINTS * uses, _MOST_POINTS // 2)
+    step = _power_of_two(max(_window_width(parts) / points, _finest(parts), coarser))
+    factors = []
+    for atoms, count in parts:
+        ranges = atoms.all_ranges().mirrored() if mirrored else atoms.all_ranges()
+        above = np.ceil(ranges.high / step + (np.abs(ranges.high) + 1) * BLUR / step).astype(np.int64)
+        placed = on_steps(above, ranges.log_masses, Fraction(1))
+        assert placed.steps is not None
+        factors.append(Factor(placed.steps, placed.log_masses, count))
+    return Lattice(step, tuple(factors), False)
+
+
+def _turned(on: Lattice) -> Lattice:
+    factors = (Factor(-f.steps[::-1], f.log_masses[::-1], f.uses) for f in on.factors)
+    return Lattice(on.step, tuple(factors), on.exact, on.blur)
+
+
+def _exactly(parts: Parts, coarser: float) -> Lattice | None:
+    """Return the common lattice of all losses, if they have one that is wide enough."""
+    units = [atoms.unit for atoms, _ in parts if atoms.unit is not None]
+    unit = common_unit(units) if len(units) == len(parts) else None
+    if unit is None or unit < coarser or not _window_width(parts) / float(unit) < _MOST_POINTS:
+        return None
+    factors = []
+    for atoms, uses in parts:
+        assert atoms.unit is not None
+        assert atoms.steps is not None
+        factors.append(Factor(atoms.steps * int(atoms.unit / unit), atoms.log_masses, uses))
+    return Lattice(float(unit), tuple(factors))
 
 
 def _width(atoms: Atoms) -> float:
     return float(atoms.values[-1] - atoms.values[0])
 
 
-def _deviation(parts: Sequence[tuple[Atoms, int]]) -> float:
+def _deviation(parts: Parts) -> float:
     return sqrt(sum(count * atoms.tilted(0.0)[2] for atoms, count in parts))
 
 
-def _window_width(parts: Sequence[tuple[Atoms, int]]) -> float:
+def _window_width(parts: Parts) -> float:
     """Return about how wide a window holds the sum."""
     whole = sum(count * _width(atoms) for atoms, count in parts)
     return min(whole, 40 * _deviation(parts) + 4 * max(_width(atoms) for atoms, _ in parts))
 
 
-def _grid_step(parts: Sequence[tuple[Atoms, int]]) -> float:
+def _grid_step(parts: Parts, coarser: float) -> float:
     """Choose the grid: fine against one use's deviation, whose square is what a spread adds to."""
     uses = sum(count for _, count in parts)
-    window, widest = _window_width(parts), max(_width(atoms) for atoms, _ in parts)
+    wanted = min(_window_width(parts) / _GRID_POINTS, _deviation(parts) / sqrt(uses) / _PER_DEVIATION)
+    return _power_of_two(max(wanted, _finest(parts), coarser))
+
+
+def _finest(parts: Parts) -> float:
+    """Return the least step: a window must not have too many of them, nor one loss."""
+    widest = max(_width(atoms) for atoms, _ in parts)
     # Losses that hardly vary leave a width near 0; their size then sets the scale.
     size = max(float(np.max(np.abs(atoms.values))) for atoms, _ in parts)
-    finest = max(window * 2 / _MOST_POINTS, widest * 8 / _MOST_POINTS, size * 2.0**-44, 2.0**-60)
-    wanted = min(window / _GRID_POINTS, _deviation(parts) / sqrt(uses) / _PER_DEVIATION)
-    # A power of two keeps products of the step with whole numbers exact.
-    return 2.0 ** floor(log2(max(wanted, finest)))
+    return max(max(2 * _window_width(parts), 8 * widest) / _MOST_POINTS, size * 2.0**-44, 2.0**-60)
+
+
+def _power_of_two(step: float) -> float:
+    """Return a power of two, which keeps products of the step with whole numbers exact."""
+    return 2.0 ** floor(log2(step))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,32 +230,32 @@ class Tilted:
         values = (self.first + np.arange(len(self.probabilities))) * self.lattice.step
         return np.asarray(values + np.abs(values) * ROUNDING)
 
-    def log_masses(self) -> Floats:
-        """Return the logs of the probabilities with the tilt divided out."""
-        exponents = self.log_scale - self.tilt * self.values
-        pad = (abs(self.log_scale) + np.abs(self.tilt * self.values) + 8) * 4 * ROUNDING
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.probabilities) + exponents + pad)
-
-    def curve(self, infinite: float) -> Curve:
-        """Return delta(epsilon), to be used near the centre of the window."""
-        values, masses = self.values, self.log_masses()
+    def curve(self, infinite: float, start: float) -> Curve:
+        """Return delta(epsilon) from `start` on, with the tilt divided out; without a tilt, everywhere."""
+        values = self.values
         lost = self.beyond * exp(min(self.log_scale - self.tilt * float(values[-1]), 700.0))
+        kept = self.probabilities > 0
         if self.tilt == 0:
-            lost += self.before  # then the curve holds to the left of the window too
-        kept = masses > -inf
-        if self.tilt > 0:
+            lost += self.before
+        else:
             # Far left of the centre, dividing by small weights would only blow errors up.
-            kept &= values >= self.lattice.moments(self.tilt)[1] - _FAR_LEFT / self.tilt
-        whole = self.tilt == 0 or (self.before == 0 and bool(kept[np.argmax(masses > -inf)]))
-        values, masses = values[kept], masses[kept]
-        return Curve(values, masses, infinite + lost, -inf if whole else float(values[0]))
+            kept &= values >= start
+        values = values[kept]
+        exponents = self.log_scale - self.tilt * values
+        pad = (abs(self.log_scale) + np.abs(self.tilt * values) + 8) * 4 * ROUNDING
+        masses = np.log(self.probabilities[kept]) + exponents + pad
+        return Curve(values, masses, infinite + lost, start if self.tilt else -inf)
 
 
-def tilted(on: Lattice, tilt: float) -> Tilted:
-    """Return the distribution of the sum under a tilt, from one transform and its inverse."""
-    log_scale, mean, variance = on.moments(tilt)
-    first, last, before, beyond = _window(on, tilt, mean, variance)
+def tilted(losses: Placed, tilt: float) -> Tilted:
+    """Return the distribution of the sum under a tilt, from one transform and its inverse.
+
+    Where a window of the sum has too many steps, they become coarser.
+    """
+    on = losses.finest
+    while (window := _window(on, tilt)) is None:
+        on = losses.coarser(4 * on.step)
+    first, last, before, beyond = window
     points = 1 << max(3, (last - first).bit_length())
     product, error = _transform(on, tilt, points)
     whole = np.fft.irfft(product, points)
@@ -171,19 +263,22 @@ def tilted(on: Lattice, tilt: float) -> Tilted:
     error += 16 * log2(points) * _UNIT_ROUNDOFF * size
     # Sums are known modulo `points`; what wraps around can only add to what is there.
     probabilities = np.maximum(np.roll(whole, -(first % points)), 0.0)[: last - first + 1] + error
-    return Tilted(on, tilt, first, probabilities, log_scale, before, beyond)
+    return Tilted(on, tilt, first, probabilities, on.log_moment(tilt), before, beyond)
 
 
-def _window(on: Lattice, tilt: float, mean: float, variance: float) -> tuple[int, int, float, float]:
-    """Return a window of steps that holds the tilted sum, and bounds on the mass outside it."""
+def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
+    """Return a window of steps that holds the tilted sum, and bounds on the mass outside it; None if none."""
+    _, mean, variance = on.moments(tilt)
     low, high = on.support
     half = 9 * sqrt(variance) / on.step + 2
     while True:
         first, last = max(low, int(mean / on.step - half)), min(high, int(mean / on.step + half) + 1)
+        if last - first >= _MOST_POINTS:
+            return None
         rough = half * on.step / max(variance, on.step**2)
         right = -inf if last == high else _chernoff(on, tilt, last, rough)
         left = -inf if first == low else _chernoff(on, tilt, first, -rough)
-        if max(left, right) < _NEGLIGIBLE or last - first > _MOST_POINTS:
+        if max(left, right) < _NEGLIGIBLE:
             return first, last, exp(left), exp(right)
         half *= 1.5
 

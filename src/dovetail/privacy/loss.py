@@ -130,9 +130,25 @@ class PrivacyLoss:
         below = below if below <= exact else nextafter(below, -inf)
         return max(one.epsilon(below) for one in self._ways)
 
+    def above(self, epsilon: Real) -> float:
+        """Return P(L > epsilon), the chance of an answer whose own loss is larger than epsilon.
+
+        This is not delta, which counts only by how much such losses exceed epsilon, and is never below it.
+
+        >>> from dovetail.noise import Geometric
+        >>> loss = privacy_loss(Geometric(1))
+        >>> round(loss.above("0.999999"), 6), round(loss.delta("0.999999"), 9), loss.above(1)
+        (0.731059, 7.31e-07, 0.0)
+        """
+        limit = check.within("epsilon", epsilon, "-1e300", "1e300")
+        return max(one.above(limit) for one in self._ways)
+
     def tail(self, t: Real) -> float:
         """Return P(|L| > t)."""
-        return max(one.tail(float(check.within("t", t, "-1e300", "1e300"))) for one in self._ways)
+        limit = check.within("t", t, "-1e300", "1e300")
+        if limit < 0:
+            return 1.0
+        return max(min(one.above(limit) + one.below(-limit), 1.0) for one in self._ways)
 
     def compose(self, k: int) -> PrivacyLoss:
         """Return the loss of k independent uses; it also bounds k uses that are chosen adaptively.

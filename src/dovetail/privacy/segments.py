@@ -8,7 +8,7 @@ ends with the same mass under P and under Q: that dominates it, as in `atoms.spr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, expm1, inf, isinf, log
 
@@ -17,7 +17,7 @@ from flint import arb
 
 from dovetail.exact import Decay, Slab, nearest, upper
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, common_unit, log_expm1, on_steps, on_values
+from .atoms import ROUNDING, Atoms, Floats, Ints, Ranges, common_unit, log_expm1, on_steps, on_values
 
 MOST_LISTED = 4096
 _EVEN_BUCKETS = 2048
@@ -145,26 +145,38 @@ def shift_loss(decay: Decay, shift: Fraction, merged: Merged | None = None) -> A
         return on_values(np.empty(0), np.empty(0), inf, infinite=1.0)
     unit = _unit(losses) if decay.whole and merged is None else None
     listed = [_atoms(segment, decay, log_total) for segment in losses]
-    masses = np.concatenate([masses for _, _, masses in listed])
+    parts, slack = _values(losses, listed)
+    ranges = _ranges(listed, parts, slack)
+    masses = np.concatenate([run.log_masses for run in listed])
     kept = masses > -inf
     if unit is not None:
-        steps = np.concatenate([_in_units(base, slope, unit) for base, slope, _ in listed])
-        return on_steps(steps[kept], masses[kept], unit, infinite)
-    parts, slack = _values(losses, listed)
+        steps = np.concatenate([_in_units(run, unit) for run in listed])
+        return replace(on_steps(steps[kept], masses[kept], unit, infinite), ranges=ranges)
     worst = _worst(losses, listed, parts)
     values, masses = np.concatenate(parts)[kept], masses[kept]
     if merged is not None:
         value, mass = merged.atom()
         values, masses, slack = np.append(values, value), np.append(masses, mass), slack + 2.0**-48
         worst = max(worst, float(value[0]))
-    return on_values(values, masses, worst, infinite=infinite, slack=slack)
+        ranges = None if ranges is None else ranges.joined(Ranges(value - 2.0**-48, value, mass))
+    return replace(on_values(values, masses, worst, infinite=infinite, slack=slack), ranges=ranges)
 
 
-# A run of losses: the exact loss at its start, its change per place with the places, the log masses.
-Listed = tuple[Fraction, tuple[Fraction, Floats | Ints], Floats]
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """The losses of one segment: base + growth·places, with the logs of their masses.
+
+    Of a run cut into buckets, the places are first all ends of low loss and then all ends of high loss.
+    """
+
+    base: Fraction
+    growth: Fraction
+    places: Floats | Ints
+    log_masses: Floats
+    bucketed: bool = False
 
 
-def _atoms(segment: Segment, decay: Decay, log_total: float) -> Listed:
+def _atoms(segment: Segment, decay: Decay, log_total: float) -> Run:
     p, q = segment.p, segment.q
     assert q is not None
     growth = p.slope - q.slope
@@ -172,7 +184,7 @@ def _atoms(segment: Segment, decay: Decay, log_total: float) -> Listed:
     assert anchor is not None
     base = (p.intercept - q.intercept) + growth * anchor
     if growth == 0 or segment.low == segment.high:
-        return base, (growth, np.zeros(1, np.int64)), np.array([_log_mass(segment, decay, log_total)])
+        return Run(base, growth, np.zeros(1, np.int64), np.array([_log_mass(segment, decay, log_total)]))
     assert segment.low is not None
     assert segment.high is not None
     start = float(p.intercept + p.slope * segment.low) + p.log_factor - log_total
@@ -181,9 +193,9 @@ def _atoms(segment: Segment, decay: Decay, log_total: float) -> Listed:
     if decay.whole and length < MOST_LISTED:
         places = np.arange(int(length) + 1)
         drift = float(p.slope) * places
-        return base, (growth, places), start + drift + np.abs(drift) * ROUNDING + pad
+        return Run(base, growth, places, start + drift + np.abs(drift) * ROUNDING + pad)
     ends, masses = _buckets(float(p.slope), float(q.slope), length, whole=decay.whole)
-    return base, (growth, ends), masses + start + pad
+    return Run(base, growth, ends, masses + start + pad, bucketed=True)
 
 
 def _buckets(
@@ -260,17 +272,31 @@ def _unit(losses: list[Segment]) -> Fraction | None:
     return common_unit(numbers)
 
 
-def _in_units(base: Fraction, run: tuple[Fraction, Floats | Ints], unit: Fraction) -> Ints:
-    growth, places = run
-    return int(base / unit) + int(growth / unit) * places.astype(np.int64)
+def _in_units(run: Run, unit: Fraction) -> Ints:
+    return int(run.base / unit) + int(run.growth / unit) * run.places.astype(np.int64)
 
 
-def _values(losses: list[Segment], listed: list[Listed]) -> tuple[list[Floats], float]:
+def _ranges(listed: list[Run], values: list[Floats], slack: float) -> Ranges | None:
+    """Return the ranges that bucketed runs stand for, and every other loss as it is; None without buckets."""
+    if not any(run.bucketed for run in listed):
+        return None
+    low, high, masses = [], [], []
+    for run, listed_values in zip(listed, values, strict=True):
+        middle = len(listed_values) // 2 if run.bucketed else 0
+        low.append(listed_values[:middle] if run.bucketed else listed_values)
+        high.append(listed_values[middle:])
+        both = np.logaddexp(run.log_masses[:middle], run.log_masses[middle:]) if run.bucketed else None
+        masses.append(run.log_masses if both is None else both + 4 * ROUNDING)
+    return Ranges(np.concatenate(low) - slack, np.concatenate(high), np.concatenate(masses))
+
+
+def _values(losses: list[Segment], listed: list[Run]) -> tuple[list[Floats], float]:
     """Return the losses of each segment as floats rounded up, and by how much they may be too large."""
     parts: list[Floats] = []
     slack = 0.0
-    for segment, (base, (growth, places), _) in zip(losses, listed, strict=True):
+    for segment, run in zip(losses, listed, strict=True):
         assert segment.q is not None
+        base, growth, places = run.base, run.growth, run.places
         factors = 0.0 if segment.rational else segment.p.log_factor - segment.q.log_factor
         value = float(base) + factors + float(growth) * places
         size = abs(segment.p.log_factor) + abs(segment.q.log_factor) + abs(float(base))
@@ -284,20 +310,20 @@ def _values(losses: list[Segment], listed: list[Listed]) -> tuple[list[Floats], 
     return parts, slack
 
 
-def _worst(losses: list[Segment], listed: list[Listed], values: list[Floats]) -> Fraction | float:
+def _worst(losses: list[Segment], listed: list[Run], values: list[Floats]) -> Fraction | float:
     """Return the largest loss: exactly where it is rational, rounded up where it is not.
 
     Factors differ only between cells of rounded noise, of which one that a steep piece just touches can
     pass every rational loss by less than floats tell.
     """
     found: list[Fraction | float] = []
-    for segment, (base, (growth, _), _), rounded in zip(losses, listed, values, strict=True):
+    for segment, run, rounded in zip(losses, listed, values, strict=True):
         if not segment.rational:
             found.append(float(np.max(rounded)))
             continue
-        found.append(base)
-        if growth and segment.low is not None and segment.high is not None:
-            found.append(base + growth * (segment.high - segment.low))
+        found.append(run.base)
+        if run.growth and segment.low is not None and segment.high is not None:
+            found.append(run.base + run.growth * (segment.high - segment.low))
     return max(found)
 
 
