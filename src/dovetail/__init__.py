@@ -35,6 +35,7 @@ _HOME = {
     "MissingKeys": "errors",
     "MissingPrice": "errors",
     "BudgetExceeded": "errors",
+    "UpdatesExhausted": "errors",
     "DataError": "errors",
     "LedgerError": "errors",
     "LedgerCorrupt": "errors",
@@ -58,7 +59,7 @@ _HOME = {
     "Plan": "release",
     "Session": "session",
 }
-_PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "privacy", "sampling")
+_PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "online", "privacy", "sampling")
 
 # Written out, because type checkers only read a plain list.
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "TruncatedGeometric",
     "TruncatedLaplace",
     "UnsupportedSQL",
+    "UpdatesExhausted",
     "__version__",
     "audit",
     "compare",
@@ -113,13 +115,14 @@ __all__ = [
     "errors",
     "ledger",
     "noise",
+    "online",
     "privacy",
     "privacy_loss",
     "sampling",
 ]
 
 if TYPE_CHECKING:
-    from . import audit, datasets, designer, errors, ledger, noise, privacy, sampling
+    from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
     from .designer import Comparison, Design, Goal, compare, design
     from .errors import (
         BudgetExceeded,
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
         MissingPrice,
         RequestConflict,
         UnsupportedSQL,
+        UpdatesExhausted,
     )
     from .noise import (
         DiscreteGaussian,

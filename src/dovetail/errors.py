@@ -8,6 +8,7 @@
     │   ├── MissingKeys                        the cells of a histogram are not public
     │   └── MissingPrice                       nothing says how the answer is paid for
     ├── BudgetExceeded                         what remains does not cover the request
+    │   └── UpdatesExhausted                   an online run has used all the updates it paid for
     ├── DataError                              the source cannot be read
     └── LedgerError
         ├── LedgerCorrupt                      the record does not verify
@@ -118,6 +119,19 @@ class BudgetExceeded(DovetailError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class UpdatesExhausted(BudgetExceeded):
+    """An online run has used all the updates it paid for; `asked` questions used `updates` of them.
+
+    >>> UpdatesExhausted("All 50 updates are used.", asked=812, updates=50).updates
+    50
+    """
+
+    def __init__(self, message: str, asked: int | None = None, updates: int | None = None) -> None:
+        super().__init__(message, asked, updates)
+        self.asked = asked
+        self.updates = updates
 
 
 class DataError(DovetailError):

@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 # They start a server or a Java machine of their own.
 ELSEWHERE = {"postgresql.md", "spark.md", "billion-rows.md"}
 SLOW = {"tutorial.md"}
-PACKAGES = ("audit", "datasets", "design", "ledger", "noise", "privacy", "sampling")
+PACKAGES = ("audit", "datasets", "designer", "ledger", "noise", "online", "privacy", "sampling")
 
 
 def _runnable() -> list[object]:

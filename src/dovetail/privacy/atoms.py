@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import gcd, inf, lcm, log, log1p, nextafter
+from math import exp, gcd, inf, lcm, log, log1p, nextafter
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -69,8 +69,10 @@ class Atoms:
     A value exceeds the true loss by at most `slack`. `infinite` is the mass of outcomes that Q cannot give.
     Where every loss is a multiple of one rational `unit`, `steps` holds the multiples exactly.
     `worst` is the supremum of the loss, exact where it is rational. `moments` stand in where losses without
-    an upper end have finite moments; `infinite` then holds the mass of the losses that are not listed.
-    `ranges` are given where atoms stand for ranges of losses.
+    an upper end have finite moments; `infinite` then holds the mass of the losses that are not listed. They
+    also stand in where the list dominates more than it must (`tighter`). `ranges` are given where atoms stand
+    for ranges of losses. `unmatched` is the mass that Q gives to outcomes that P cannot give: it counts for
+    zeta only, and such a pair must never be reversed.
     """
 
     values: Floats
@@ -82,6 +84,12 @@ class Atoms:
     steps: Ints | None = None
     moments: Moments | None = None
     ranges: Ranges | None = None
+    unmatched: float = 0.0
+
+    @property
+    def tighter(self) -> bool:
+        """Whether moments are known better than the list tells them: those of a bounded loss."""
+        return self.moments is not None and self.worst < inf
 
     def all_ranges(self) -> Ranges:
         """Return where the losses lie; an atom that stands for itself is off by rounding only."""
@@ -102,15 +110,17 @@ class Atoms:
         return log_sum_up(self.log_masses, powers)
 
     def log_mean_exp_size(self) -> float:
-        """Return an upper bound on ln E exp|L|, which is zeta."""
+        """Return an upper bound on ln(E exp|L| + unmatched), which is zeta."""
         if self.moments is not None:
             return self.moments.log_mean_exp_size()
         if self.infinite:
             return inf
         sizes = np.abs(self.values)
         if float(np.max(sizes, initial=0.0)) < 1:
-            return _log1p_up(*_mean_of(np.expm1(sizes), self.log_masses)) + self.slack
-        return log_sum_up(self.log_masses, sizes) + self.slack
+            mean, error = _mean_of(np.expm1(sizes), self.log_masses)
+            return _log1p_up(mean + self.unmatched, error) + self.slack
+        total = log_sum_up(self.log_masses, sizes) + self.slack
+        return total + log1p(self.unmatched * exp(-total)) if self.unmatched else total
 
     def mean(self) -> float:
         """Return an upper bound on E L."""

@@ -12,6 +12,7 @@ import numpy as np
 from .atoms import ROUNDING, Atoms, Floats, log_sum_up
 from .curve import Curve
 from .fourier import Placed, dominating, mirrored_up, rounded_up, tilted
+from .moment_bounds import MomentBounds
 from .profile import Profile
 
 _NOTHING = 1e-12
@@ -48,6 +49,13 @@ class OneWay:
         log_finite = sum(uses * log1p(-atoms.infinite) for atoms, uses in self.parts)
         return min(-expm1(log_finite) * (1 + 64 * ROUNDING), 1.0)
 
+    def unmatched(self) -> float:
+        """Return the mass that Q gives to outcomes that P cannot give."""
+        if any(atoms.unmatched >= 1 for atoms, _ in self.parts):
+            return 1.0
+        log_matched = sum(uses * log1p(-atoms.unmatched) for atoms, uses in self.parts)
+        return min(-expm1(log_matched) * (1 + 64 * ROUNDING), 1.0)
+
     def _endless(self) -> bool:
         """Say whether moments are infinite: some losses are, and are not merely left out of a list."""
         return any(atoms.infinite > 0 and atoms.moments is None for atoms, _ in self.parts)
@@ -79,6 +87,8 @@ class OneWay:
         negative = float(np.sum(left.probabilities[left.values <= 0])) + left.beyond + left.before
         scale = max(right.log_scale, left.log_scale, 0.0)
         total = positive * exp(right.log_scale - scale) + negative * exp(left.log_scale - scale)
+        # What Q gives where P gives nothing counts, too: exp(zeta) is the sum of max(P²/Q, Q).
+        total += self.unmatched() * exp(-scale)
         blur = max(right.lattice.blur, left.lattice.blur)
         joint = scale + log(total) + (abs(scale) + 64) * ROUNDING * 4 + blur
         return min(sum_of_parts * (1 + ROUNDING), max(joint, 0.0))
@@ -89,7 +99,10 @@ class OneWay:
             return 0.0
         if self.infinite() >= 1:
             return 1.0
-        return min(self._profile.delta(epsilon), self._basic_delta(epsilon))
+        bounds = [self._profile.delta(epsilon), self._basic_delta(epsilon)]
+        if self._moment_bounds is not None:
+            bounds.append(self._moment_bounds.delta(epsilon))
+        return min(bounds)
 
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon whose delta is at most `delta`; it never grows with delta."""
@@ -99,7 +112,10 @@ class OneWay:
             return 0.0
         if delta <= 0 or (isinf(worst) and delta <= self.infinite()):
             return worst
-        return min(self._profile.epsilon(delta), self._basic_epsilon(delta), worst)
+        bounds = [self._profile.epsilon(delta), self._basic_epsilon(delta), worst]
+        if self._moment_bounds is not None:
+            bounds.append(self._moment_bounds.epsilon(delta))
+        return min(bounds)
 
     def _basic_delta(self, epsilon: float) -> float:
         """Return delta by basic composition: k times that of one use at epsilon/k.
@@ -177,6 +193,13 @@ class OneWay:
         if self.single is not None:
             return _listed_curve(self.single)
         return Profile(self._dominating, self.infinite())
+
+    @cached_property
+    def _moment_bounds(self) -> MomentBounds | None:
+        """The bounds by moments, where some are known better than their list tells."""
+        if not any(atoms.tighter for atoms, _ in self.parts) or self._endless():
+            return None
+        return MomentBounds.of(self.renyi)
 
     @cached_property
     def _one_use(self) -> Curve | None:

@@ -33,6 +33,10 @@ class Source(ABC):
     def read(self, count: int) -> bytes:
         """Return the next `count` bytes."""
 
+    def word(self) -> int:
+        """Return the next 64 bits as a whole number."""
+        return int.from_bytes(self.read(8), "little")
+
     def fill(self, target: NDArray[Any]) -> None:
         """Fill an array with the next words; low bytes first, so that a recording reads the same anywhere."""
         words = np.frombuffer(self.read(target.nbytes), dtype=target.dtype.newbyteorder("<"))

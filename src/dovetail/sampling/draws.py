@@ -105,6 +105,18 @@ def sample(
     return target
 
 
+def draw(law: Law, source: Source) -> int:
+    """Draw once from a source that the caller holds: one that is random, or a recording.
+
+    A mechanism that draws several times takes its source as a parameter, so that tests can replay it.
+
+    >>> from dovetail.noise import Geometric
+    >>> draw(Geometric(1), Recording(bytes([0, 200])))
+    1
+    """
+    return sampler_for(law).one(source)
+
+
 def replay(noise: Law, size: Size | None, bits: bytes) -> int | NDArray[np.int64]:
     """Draw from recorded bits instead of random ones, for experiments and tests; no release accepts this.
 

@@ -1,0 +1,20 @@
+"""Answer very many counts from a public hypothesis; pay only for its updates.
+
+The sparse vector technique decides, exactly and privately, whether a public guess is good enough; where it is
+not, the truth is measured with noise and the hypothesis learns (private multiplicative weights).
+"""
+
+from .curve import ResponseCurve
+from .guard import Guard, run_loss
+from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
+
+__all__ = [
+    "Guard",
+    "Outcome",
+    "ResponseCurve",
+    "SparseVector",
+    "Thresholds",
+    "measure",
+    "run_loss",
+    "verdict",
+]

@@ -1,0 +1,138 @@
+"""The price of one firing against adversaries played out in exact arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from math import exp, expm1, log
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.online import ResponseCurve
+from dovetail.online.firing import worst_step
+from dovetail.online.tables import FLOOR, WHOLE
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> ResponseCurve:
+    """Short curves of any shape: certain at first, then lower and lower."""
+    entries = draw(st.lists(st.integers(FLOOR, WHOLE - 1), min_size=1, max_size=3, unique=True))
+    table = (WHOLE, *sorted(entries, reverse=True))
+    return ResponseCurve(table, worst_step(table))
+
+
+def best(pairs, gamma: Fraction, tests: int) -> Fraction:
+    """The largest E (P - gamma·Q)+ that an adversary of so many tests reaches: every choice is tried."""
+
+    @cache
+    def go(ratio: Fraction, left: int) -> Fraction:
+        value = max(1 - ratio, Fraction(0))
+        if left == 0:
+            return value
+        for p, q in pairs:
+            fires = max(p - ratio * q, Fraction(0))
+            fails = (1 - p) * go(ratio * (1 - q) / (1 - p), left - 1) if p < 1 else Fraction(0)
+            value = max(value, fires + fails)
+        return value
+
+    return go(gamma, tests)
+
+
+def chance_pairs(curve: ResponseCurve) -> list[tuple[Fraction, Fraction]]:
+    chances = [Fraction(entry, WHOLE) for entry in curve.table]
+    return list(pairwise(chances))
+
+
+@settings(max_examples=25, deadline=None)
+@given(curves(), st.lists(st.floats(0, 1.2), min_size=3, max_size=3))
+def test_the_list_dominates_every_adversary(curve: ResponseCurve, shares: list[float]) -> None:
+    loss = curve.loss()
+    for share in shares:
+        epsilon = share * loss.epsilon
+        reached = best(chance_pairs(curve), Fraction(exp(epsilon)), 4)
+        assert loss.forward._profile.delta(epsilon) >= float(reached) - 1e-13
+        assert loss.delta(epsilon) >= float(reached) - 1e-13
+
+
+def test_the_list_is_nearly_the_best_adversary() -> None:
+    table = (WHOLE, WHOLE * 3 // 5, WHOLE * 2 // 5, WHOLE * 3 // 10)
+    curve = ResponseCurve(table, worst_step(table))
+    for epsilon in (0.05, 0.2, 0.4):
+        reached = float(best(chance_pairs(curve), Fraction(exp(epsilon)), 7))
+        assert reached <= curve.loss().forward._profile.delta(epsilon) <= reached * 1.02 + 1e-6
+
+
+@settings(max_examples=30, deadline=None)
+@given(curves(), st.sampled_from([1.25, 2.0, 8.0, 64.0]))
+def test_renyi_is_that_of_the_worst_test_repeated_for_ever(curve: ResponseCurve, order: float) -> None:
+    with mpmath.workdps(60):
+        moments = []
+        for p, q in (
+            (mpmath.mpf(int(p * WHOLE)) / WHOLE, mpmath.mpf(int(q * WHOLE)) / WHOLE)
+            for p, q in chance_pairs(curve)
+        ):
+            ratio = (1 - p) ** order * (1 - q) ** (1 - order) if p < 1 else 0
+            moments.append(p**order * q ** (1 - order) / (1 - ratio))
+        exact = mpmath.log(max(moments)) / (order - 1)
+    figure = curve.loss().forward.renyi(order)
+    assert exact <= figure
+    assert figure <= float(exact) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("rate", ["0.02", "0.5", "3"])
+def test_a_pure_curve_costs_its_rate_exactly(rate: str) -> None:
+    loss = ResponseCurve.pure(rate).loss()
+    assert loss.worst == Fraction(rate)
+    assert loss.compose(50).worst == 50 * Fraction(rate)
+    assert loss.delta(rate) == 0
+
+
+def test_moments_never_pass_those_of_the_list() -> None:
+    curve = ResponseCurve.renyi("0.02", 12)
+    atoms = curve.loss().forward.parts[0][0]
+    assert atoms.tighter
+    for order in (2, 12, 40):
+        listed = log(float(np.sum(np.exp(atoms.log_masses + (order - 1) * atoms.values)))) / (order - 1)
+        assert curve.loss().renyi(order) <= listed
+
+
+def test_the_mean_loss_is_the_limit_of_renyi() -> None:
+    loss = ResponseCurve.renyi("0.05", 6).loss()
+    assert loss.renyi("1.0001") == pytest.approx(loss.mean, rel=1e-3)
+    assert loss.mean <= loss.renyi("1.0001")
+
+
+def test_the_list_is_a_distribution_and_counts_what_only_q_gives() -> None:
+    atoms = ResponseCurve.renyi("0.02", 12).loss().forward.parts[0][0]
+    masses = np.exp(atoms.log_masses)
+    assert masses.sum() == pytest.approx(1, abs=1e-12)
+    assert np.sum(masses * np.exp(-atoms.values)) + atoms.unmatched == pytest.approx(1, abs=1e-12)
+    assert atoms.unmatched > 0
+
+
+def test_zeta_counts_what_only_q_gives() -> None:
+    """A test that P surely passes and Q passes with chance q: P tells one outcome, Q two."""
+    q = Fraction(1, 2)
+    table = (WHOLE, WHOLE // 2)
+    loss = ResponseCurve(table, worst_step(table)).loss()
+    exact = log(float(1 / q + 1 - q))
+    assert exact - 1e-12 <= loss.forward.zeta()
+    # Two firings: max(P²/Q, Q) over the four outcomes of Q, of which P gives one.
+    twice = loss.compose(2).forward
+    joint = log(float(1 / q**2 + 1 - q**2))
+    assert joint - 1e-12 <= twice.zeta() <= joint + 1e-3
+    # Both directions of the real run are pure, so the figure is at most the worst case.
+    assert loss.zeta == loss.epsilon
+
+
+def test_zeta_is_the_integral_of_delta() -> None:
+    loss = ResponseCurve.renyi("0.05", 6).loss().compose(3).forward
+    grid = np.linspace(0, float(loss.worst()), 201)
+    deltas = np.array([loss._profile.delta(float(x)) for x in grid])
+    integral = float(np.trapezoid(deltas * np.exp(grid), grid))
+    assert expm1(loss.zeta()) == pytest.approx(2 * deltas[0] + 2 * integral, rel=1e-3)
