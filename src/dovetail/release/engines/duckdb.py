@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +16,10 @@ from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
 
+from .arrow_view import Files, make_view, through_arrow, without_checks
 from .catalog import catalogued
 from .columnnames import arrow_names, check_files, check_names, parquet_names
+from .duckdb_values import spelled_value, stored_as, word_of
 from .engine import BATCH, Batches
 from .failure import unreadable
 from .filenames import PlainNames
@@ -25,26 +27,6 @@ from .header import Layout, csv_layout
 from .memory import arrow_table
 from .spelling import Templates, placed, scaled
 
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_KINDS = {
-    **dict.fromkeys(_INTEGERS, Stored("integer")),
-    **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), Stored("integer", cast=True)),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Stored("number")),
-    "VARCHAR": Stored("text"),
-    **dict.fromkeys(("ENUM", "UUID"), Stored("text", cast=True)),
-    "BOOLEAN": Stored("boolean"),
-    "DATE": Stored("date"),
-    "TIMESTAMP": Stored("timestamp"),
-    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Stored("timestamp", cast=True)),
-    "TIMESTAMP WITH TIME ZONE": Stored("timestamp", cast=True),
-}
-_CASTS = {
-    "integer": "INT128",
-    "text": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-}
 _templates = Templates("duckdb")
 _SEPARATOR = "\x1f"
 # Beyond this, searching each group takes longer than planning a list.
@@ -60,6 +42,9 @@ class DuckDB:
         self._name = source.name
         self._lock = Lock()
         self._untyped: set[str] | None = set()
+        self._unusable: set[str] = set()
+        # Parquet files that DuckDB still reads itself: faster, until a value stops it.
+        self._direct: list[str] = []
         self._owned = True
         self._names = PlainNames()
         self._relation: exp.Expression = exp.to_table("data")
@@ -74,7 +59,9 @@ class DuckDB:
             raise unreadable(self._name, error) from None
         # A database may compare its texts without case: 'a' and 'A' in one group, named after either.
         self._collated = not self._owned or source.format == "duckdb"
-        self._columns = {str(row[0]): self._stored(str(row[0]), str(row[1])) for row in described}
+        self._described = {str(row[0]): str(row[1]) for row in described}
+        self._types = {name: word_of(type_) for name, type_ in self._described.items()}
+        self._columns = {name: self._stored(name) for name in self._types}
 
     def _open(self, source: Source) -> None:
         import duckdb
@@ -88,10 +75,7 @@ class DuckDB:
             self._connection, self._owned = _ibis_connection(source.data), False
             self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
             return
-        self._connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-        self._connection.execute(
-            "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
-        )
+        self._connection = _own_connection()
         if source.format == "duckdb":
             path = exp.Literal.string(self._names.of([source.data])[0]).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
@@ -106,7 +90,7 @@ class DuckDB:
             self._register(source)
 
     def _read_parquet(self, files: list[Path]) -> None:
-        names = self._names.of(files)
+        self._direct = names = self._names.of(files)
         check_files(list(zip(files, parquet_names(self._connection, names), strict=True)))
         # The name of a folder is no column.
         found = self._connection.read_parquet(names, union_by_name=True, hive_partitioning=False)
@@ -138,21 +122,21 @@ class DuckDB:
 
     def _register(self, source: Source) -> None:
         if isinstance(source.data, Path):
-            import pyarrow.dataset
-
             files = source.files()
             names = self._names.of(files)
             check_files(list(zip(files, arrow_names(names), strict=True)))
-            table, self._untyped = pyarrow.dataset.dataset(names, format="arrow"), set()
+            pieces: list[Any] = [*Files.grouped(names, "arrow")]
         else:
             table, self._untyped = arrow_table(source.data)
             check_names(table.schema.names, repr(self._name))
-        self._connection.register("data", table)
+            pieces = [table]
+        self._unusable = make_view(self._connection, pieces)
 
-    def _stored(self, name: str, type_: str) -> Stored:
-        if self._untyped is None or name in self._untyped:
-            return Stored(None)
-        return _KINDS.get(type_.split("(")[0] if not type_.endswith("]") else "", Stored(None, usable=False))
+    def _stored(self, name: str) -> Stored:
+        if name in self._unusable:
+            return Stored(None, usable=False)
+        untyped = self._untyped is None or name in self._untyped
+        return Stored(None) if untyped else stored_as(self._types[name])
 
     @property
     def relation(self) -> exp.Expression:
@@ -161,14 +145,15 @@ class DuckDB:
     def columns(self) -> Mapping[str, Stored]:
         return self._columns
 
-    def value(self, field: Field) -> exp.Expression:
-        column: exp.Expression = exp.column(field.name, quoted=True)
-        if field.kind == "number":
-            double = exp.TryCast(this=column, to=exp.DataType.build("DOUBLE"))
-            finite = exp.Anonymous(this="isfinite", expressions=[double])
-            return exp.case().when(finite, double.copy(), copy=False)
-        if field.cast:
-            column = exp.TryCast(this=column, to=exp.DataType.build(_CASTS[field.kind], dialect="duckdb"))
+    def value(self, field: Field) -> Any:
+        guessed = self._untyped is None or field.name in self._untyped
+        column = spelled_value(
+            exp.column(field.name, quoted=True),
+            self._types[field.name],
+            field.kind,
+            cast=field.cast,
+            guessed=guessed,
+        )
         if field.kind == "text" and self._collated:
             column = exp.Collate(this=column, expression=exp.to_identifier("C"))
         return column
@@ -204,8 +189,7 @@ class DuckDB:
         try:
             with self._lock:
                 # All rows at once: a half-read result would keep the connection busy.
-                rows: list[tuple[Any, ...]] = self._connection.execute(text).fetchall()
-                return rows
+                return self._started(text, lambda result: result.fetchall())
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
@@ -213,11 +197,39 @@ class DuckDB:
         text = self._spelled(statement)
         try:
             with self._lock:
-                self._connection.execute(text)
-                while rows := self._connection.fetchmany(BATCH):
+                rows = self._started(text, lambda result: result.fetchmany(BATCH))
+                while rows:
                     yield rows
+                    rows = self._connection.fetchmany(BATCH)
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
+
+    def _started(self, text: str, read: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+        """Run a statement and return its first rows.
+
+        DuckDB's own reader stops at a text or a time in a Parquet file that it cannot decode. From then on
+        the files are read through Arrow, where such a value is missing.
+        """
+        import duckdb
+
+        try:
+            return read(self._connection.execute(text))
+        except duckdb.Error as error:
+            if not self._direct or isinstance(error, duckdb.InterruptException):
+                raise
+            failed = error
+        for view in (through_arrow, without_checks):
+            connection = _own_connection()
+            try:
+                view(connection, self._direct, self._described)
+                rows = read(connection.execute(text))
+            except duckdb.Error:
+                connection.close()
+                continue
+            self._connection.close()
+            self._connection = connection
+            return rows
+        raise failed
 
     def close(self) -> None:
         if self._owned:
@@ -229,6 +241,16 @@ class DuckDB:
         for node in [] if having is None else list(having.find_all(exp.In)):
             _as_search(node)
         return str(placed(statement, self.relation).sql("duckdb", copy=False))
+
+
+def _own_connection() -> Any:
+    import duckdb
+
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    connection.execute(
+        "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
+    )
+    return connection
 
 
 def _as_search(node: exp.In) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from dovetail.errors import DataError, InvalidParameter
+
+# Up to here every whole number is a float, so a column of whole numbers with a gap reads as before.
+_WHOLE = 2**53
 
 
 def arrow_table(data: Any) -> tuple[Any, set[str]]:
     """Return the table as Arrow, and the names of its columns that declare no type.
 
-    pandas' `object` columns may hold anything, so each value becomes text and the query says what it expects.
+    pandas guesses most types from the values: one missing value turns whole numbers into floats, one word
+    turns them into objects. So only its nullable types and those of Arrow declare a column; all else is read
+    like text, and the schema says what it is.
 
     >>> import pyarrow
     >>> arrow_table(pyarrow.table({"age": [40]}))[0].num_rows
@@ -24,12 +30,19 @@ def arrow_table(data: Any) -> tuple[Any, set[str]]:
     if root == "pandas" and hasattr(data, "columns"):
         return _from_pandas(data)
     if root == "polars" and hasattr(data, "columns"):
-        return data.to_arrow(), set()
+        return _from_polars(data), set()
     raise InvalidParameter(
         "source",
         type(data).__name__,
         "a path, a pandas, Polars, Arrow or Ibis table, a DuckDB connection or a dovetail Source",
     )
+
+
+def _from_polars(frame: Any) -> Any:
+    """Return a frame without its columns of Python objects, which have no form in Arrow."""
+    from polars import Object
+
+    return frame.drop([name for name, type_ in frame.schema.items() if type_ == Object]).to_arrow()
 
 
 def _from_pandas(frame: Any) -> tuple[Any, set[str]]:
@@ -38,14 +51,61 @@ def _from_pandas(frame: Any) -> tuple[Any, set[str]]:
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise DataError("The columns of a pandas table must have texts as names, each once.")
-    untyped = {name for name in names if frame[name].dtype == object}
-    arrays = []
-    for name in names:
-        series = frame[name]
-        if name in untyped:
-            missing = series.isna()
-            texts = [None if gone else str(value) for value, gone in zip(series, missing, strict=True)]
-            arrays.append(pyarrow.array(texts, pyarrow.string()))
-        else:
-            arrays.append(pyarrow.Array.from_pandas(series))
-    return pyarrow.table(dict(zip(names, arrays, strict=True))), untyped
+    columns = {name: _column(frame[name]) for name in names}
+    return pyarrow.table(columns), {name for name in names if not _declares(frame[name].dtype)}
+
+
+def _declares(type_: Any) -> bool:
+    """Tell whether a pandas type stays what it is whatever the values are."""
+    import pandas
+
+    if isinstance(type_, pandas.StringDtype):
+        return type_.na_value is pandas.NA
+    nullable = pandas.core.dtypes.dtypes.BaseMaskedDtype
+    return isinstance(type_, nullable | pandas.ArrowDtype)
+
+
+def _column(series: Any) -> Any:
+    """Return a column as Arrow; what Arrow cannot take as it is goes value by value through its text."""
+    import pandas
+    import pyarrow
+
+    type_ = series.dtype
+    if isinstance(type_, pandas.CategoricalDtype):
+        codes = series.cat.codes.to_numpy()
+        return _texts(series.cat.categories).take(pyarrow.array(codes, mask=codes < 0))
+    if not _declares(type_) and not isinstance(type_, pandas.StringDtype) and type_.kind not in "iufbM":
+        return _texts(series)
+    try:
+        return pyarrow.Array.from_pandas(series)
+    except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
+        return _texts(series)
+
+
+def _texts(series: Any) -> Any:
+    import pyarrow
+
+    missing = series.isna()
+    texts = [None if gone else _text_of(value) for value, gone in zip(series, missing, strict=True)]
+    return pyarrow.array(texts, pyarrow.large_string())
+
+
+def _text_of(value: Any) -> str | None:
+    """Return the text of any object; None where it has none.
+
+    >>> _text_of(40.0), _text_of(True), _text_of(10**5000), _text_of("\\ud800")
+    ('40', 'true', None, None)
+    """
+    try:
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        text = str(value)
+        if text in ("True", "False") and not isinstance(value, str):
+            return text.lower()
+        if hasattr(value, "is_integer") and value.is_integer() and abs(value) < _WHOLE:
+            return str(int(value))
+        text.encode()
+    except Exception:  # noqa: BLE001
+        # An object of anyone's making may fail in any way.
+        return None
+    return None if isinstance(value, bytes | bytearray | memoryview) else text

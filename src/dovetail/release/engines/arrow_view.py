@@ -1,0 +1,96 @@
+"""Show DuckDB the rows of Arrow tables and files, so that no row can stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from .arrow_values import CHECKED, readable
+
+VIEW = "data"
+
+
+def make_view(connection: Any, pieces: Sequence[Any], stored: Mapping[str, str] | None = None) -> set[str]:
+    """Make the view `data` of Arrow tables or datasets; return the names of the columns without a type here.
+
+    `stored` are the types that DuckDB gave the same columns when it read the files itself.
+    """
+    parts: list[str] = []
+    unusable: set[str] = set()
+    for number, piece in enumerate(pieces):
+        columns, fields = [], []
+        for field in piece.schema:
+            type_ = (stored or {}).get(field.name)
+            found = readable(field.type, type_)
+            spelled = "NULL" if found is None else found[1].replace("{x}", _quoted(field.name))
+            columns.append(f"{spelled if type_ is None else f'TRY_CAST({spelled} AS {type_})'}")
+            columns[-1] += f" AS {_quoted(field.name)}"
+            if found is None:
+                unusable.add(field.name)
+            else:
+                fields.append((field.name, found[0]))
+        connection.register(f"piece{number}", _narrowed(piece, fields))
+        parts.append(f"SELECT {', '.join(columns)} FROM piece{number}")
+    connection.execute(f"CREATE VIEW {VIEW} AS {' UNION ALL BY NAME '.join(parts)}")
+    return unusable
+
+
+def through_arrow(connection: Any, names: Sequence[str], stored: Mapping[str, str]) -> None:
+    """Make the view `data` of Parquet files that Arrow reads."""
+    make_view(connection, Files.grouped(names, "parquet"), stored)
+
+
+def without_checks(connection: Any, names: Sequence[str], stored: Mapping[str, str]) -> None:
+    """Make the view `data` of Parquet files whose texts DuckDB does not check: Arrow checks repeated ones."""
+    texts = [_quoted(name) for name, type_ in stored.items() if type_ == "VARCHAR"]
+    checked = ", ".join(f"{CHECKED.replace('{x}', name)} AS {name}" for name in texts)
+    listed = exp.Array(expressions=[exp.Literal.string(name) for name in names]).sql("duckdb")
+    options = "union_by_name = true, hive_partitioning = false, utf8_validation = 'ignore'"
+    replaced = f"* REPLACE ({checked})" if texts else "*"
+    connection.execute(f"CREATE VIEW {VIEW} AS SELECT {replaced} FROM read_parquet({listed}, {options})")
+
+
+def _narrowed(piece: Any, fields: list[tuple[str, Any]]) -> Any:
+    """Return the rows with these columns in these types."""
+    import pyarrow
+    import pyarrow.dataset
+
+    schema = pyarrow.schema(fields)
+    if isinstance(piece, Files):
+        return pyarrow.dataset.dataset(piece.paths, format=piece.format, schema=schema)
+    if not fields:
+        return pyarrow.table({"row": pyarrow.nulls(piece.num_rows, pyarrow.int8())})
+    return piece.select(schema.names).cast(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of one format whose columns are alike."""
+
+    paths: list[str]
+    format: Any
+    schema: Any
+
+    @classmethod
+    def grouped(cls, paths: Sequence[str], kind: str) -> list[Files]:
+        """Return Arrow or Parquet files, those that are alike together."""
+        import pyarrow.dataset
+
+        parquet = pyarrow.dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+        format_ = parquet if kind == "parquet" else kind
+        found: list[Files] = []
+        for path in paths:
+            schema = pyarrow.dataset.dataset([path], format=format_).schema.remove_metadata()
+            alike = next((files for files in found if files.schema.equals(schema)), None)
+            if alike is None:
+                found.append(cls([path], format_, schema))
+            else:
+                alike.paths.append(path)
+        return found
+
+
+def _quoted(name: str) -> str:
+    return str(exp.to_identifier(name, quoted=True).sql("duckdb"))
