@@ -20,8 +20,10 @@ Floats: TypeAlias = NDArray[np.float64]
 # The chance of one noise beyond its cut: nothing, even for ten million of them.
 _BEYOND = 1e-25
 _BINS = 4096
-# Points at which the cumulant generating function is known, in units of 1/std; from the first to the last.
+# Where the cumulant generating function is known, in units of 1/std; noise that is nearly always 0 has a tiny
+# std, and what matters there are orders of about 1 to 100.
 _FIRST, _LAST, _POINTS = 1e-4, 16.0, 600
+_LARGEST_ORDER = 700.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +66,13 @@ def cut(noise: IntegerNoise) -> CutNoise:
     sizes = np.asarray(noise.within(ends)) - np.asarray(noise.within(starts - 1))
     beyond = 2 * (np.asarray(noise.sf(starts - 1)) - np.asarray(noise.sf(ends)))
     masses = np.where(starts > 0, beyond, sizes)
-    orders = np.concatenate([[0.0], np.geomspace(_FIRST, _LAST, _POINTS) / max(noise.std(), 1e-3)])
+    std = max(noise.std(), 1e-300)
+    ends_at = min(_LAST / std, _LARGEST_ORDER)
+    orders = np.concatenate([[0.0], np.geomspace(min(_FIRST / std, ends_at / 1e7), ends_at, _POINTS)])
     # ln E cosh(order·Y) = ln(1 + E(cosh - 1)), in logs where cosh overflows.
     cumulants = np.zeros(len(orders))
     with np.errstate(over="ignore"):
         for i, order in enumerate(orders):
             growth = 2 * np.sinh(order * ends / 2) ** 2
-            cumulants[i] = np.log1p(float(masses @ growth)) * (1 + 1e-9)
+            cumulants[i] = np.log1p(float(np.sum(masses * growth))) * (1 + 1e-9)
     return CutNoise(noise, reach, 2 * float(noise.sf(reach)), orders, cumulants)

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, inf, lcm, log, log2, nextafter, sqrt
+from functools import lru_cache
+from math import exp, gcd, inf, lcm, log, log2, nextafter, sqrt
 
 import numpy as np
 
@@ -29,15 +30,20 @@ from dovetail.noise import IntegerNoise
 
 from .cutoff import CutNoise, Floats, cut
 
-# Shares of the allowed chance: for rounding to the grid, and for what lies beyond its ends.
-_FOR_ROUNDING, _FOR_WRAPPING = 0.01, 1e-4
+# Shares of the allowed chance: for rounding to the grid, for what lies beyond its ends, for tiny terms.
+_FOR_ROUNDING, _FOR_WRAPPING, _FOR_SMALL = 0.01, 1e-4, 1e-3
+_FEW_TERMS = 8
 _BEYOND = 1e-18
 # Weights that differ by less, relative to the largest, count as equal; the bar is widened for it.
 _EQUAL = 1e-12
 _MOST_POINTS = 1 << 20
 _LARGEST_DENOMINATOR = 4096
 _UNIT_ROUNDOFF = 2.0**-53
+# A frequency whose size is below exp of this, raised to its power, adds nothing.
+_NOTHING = -100.0
 _ORDERS = np.geomspace(0.05, 4.0, 80)
+# Noise that is nearly always 0 is bounded best at other orders.
+_TINY, _TINY_ORDERS = 0.5, np.geomspace(0.1, 500.0, 60)
 _CHANCE = "Give the chance to miss, for example 0.05."
 
 
@@ -96,8 +102,10 @@ class NoiseSum:
         if not self.terms or share >= 0.5:
             return 0.0
         safe = self.chernoff(share)
-        ends = self.chernoff(share * _FOR_WRAPPING)
-        return min(safe, _on_grid(self.terms, share, ends, safe * widening) + self.moved)
+        ends, widen = self.chernoff(share * _FOR_WRAPPING), safe * widening
+        main, apart = _set_apart(self.terms, share * _FOR_SMALL, widen / 3)
+        kept = share * (1 - _FOR_SMALL) if apart else share
+        return min(safe, _on_grid(main, kept, ends, widen - apart) + apart + self.moved)
 
     def chernoff(self, chance: float) -> float:
         """Return a t with P(X > t) <= chance by Chernoff's bound: quick, and up to a third too large."""
@@ -109,6 +117,8 @@ class NoiseSum:
             return inf
         goal = -log(chance - missing)
         orders = _ORDERS * sqrt(2 * goal) / self.std()
+        if self.std() < _TINY * self.terms[0].weight:
+            orders = np.append(orders, _TINY_ORDERS / self.terms[0].weight)
         total = np.zeros(len(orders))
         for noise, term in parts:
             total += term.count * noise.cumulant(term.weight * orders)
@@ -139,6 +149,26 @@ def _joined(terms: Iterable[Term]) -> tuple[tuple[Term, ...], float]:
             count += term.count
         joined.append(Term(weight, noise, count))
     return tuple(joined), moved
+
+
+def _set_apart(terms: tuple[Term, ...], chance: float, room: float) -> tuple[tuple[Term, ...], float]:
+    """Split off the least terms, whose sum exceeds `room` with a chance of at most `chance`; return its bar.
+
+    They are many noises of tiny weight, as a rule, which would take the longest to convolve.
+    """
+    ranked = sorted(terms, key=lambda term: term.count * term.weight**2 * term.noise.variance())
+    while len(ranked) >= _FEW_TERMS:
+        small, total = [], 0.0
+        for term in ranked:
+            total += term.count * term.weight**2 * term.noise.variance()
+            if sqrt(-2 * log(chance) * total) > room:
+                break
+            small.append(term)
+        bar = NoiseSum(small).chernoff(chance)
+        if bar <= room:
+            return tuple(ranked[len(small) :]), bar
+        room /= 2
+    return terms, 0.0
 
 
 def _on_grid(terms: Sequence[Term], chance: float, ends: float, widen: float) -> float:
@@ -206,18 +236,27 @@ def power(noise: CutNoise, count: int) -> tuple[Floats, float] | None:
     points = _smooth(2 * reach + 3)
     if points > _MOST_POINTS:
         return None
-    single = np.zeros(points)
-    right = noise.masses()[: reach + 1]
-    single[: len(right)] = right
-    single[1 - len(right) :] += right[:0:-1]
-    law = np.fft.rfft(single).real
-    each = 4 * _UNIT_ROUNDOFF * log2(points)
+    law, each = _transformed(noise, points), 4 * _UNIT_ROUNDOFF * log2(points)
     # An error e of one factor becomes count·e·|law|^(count - 1); Cauchy and Schwarz turn its mean square over
     # frequencies into a bound on the total error of the masses.
-    errors = (count + 2) * each * np.minimum(np.abs(law) + each, 1.0) ** (count - 1)
-    masses = np.maximum(np.fft.irfft(law**count, points)[: reach + 1], 0.0)
-    error = sqrt(2 * float(np.sum(errors**2))) + sqrt(points) * each * float(np.linalg.norm(masses)) * 2
+    sizes = np.minimum(np.abs(law) + each, 1.0)
+    seen = sizes > exp(_NOTHING / count)
+    errors = (count + 2) * each * sizes[seen] ** (count - 1)
+    raised = np.zeros(len(law))
+    raised[seen] = law[seen] ** count
+    masses = np.maximum(np.fft.irfft(raised, points)[: reach + 1], 0.0)
+    error = sqrt(2 * float(np.sum(errors**2))) + sqrt(points) * each * sqrt(float(np.sum(masses**2))) * 2
     return masses, error + 4 * _BEYOND
+
+
+@lru_cache(maxsize=16)
+def _transformed(noise: CutNoise, points: int) -> Floats:
+    """Return the Fourier transform of a noise's masses, which is real."""
+    masses = noise.masses()[: points // 2]
+    single = np.zeros(points)
+    single[: len(masses)] = masses
+    single[1 - len(masses) :] += masses[:0:-1]
+    return np.asarray(np.fft.rfft(single).real)
 
 
 def _common_unit(weights: Sequence[float]) -> float | None:

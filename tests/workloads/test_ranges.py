@@ -1,0 +1,178 @@
+"""Ranges, bands and quantiles: exact without noise, covered with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import Geometric, IntegerNoise
+from dovetail.workloads import Ranges, Tree
+
+TREE = Tree(10, (1, 4))
+FALSE_ALARM = 1e-9
+RUNS = 250
+
+
+def released(cells: np.ndarray, tree: Tree, noise: IntegerNoise) -> Ranges:
+    return Ranges(tree, noise, [level + noise.sample(len(level)) for level in tree.counts(cells)])
+
+
+def disc(rows: np.ndarray, q: Fraction) -> int:
+    rank = max(-(-q.numerator * len(rows) // q.denominator), 1)
+    return int(rows[rank - 1])
+
+
+def cont(rows: np.ndarray, q: Fraction) -> float:
+    return float(np.quantile(rows, float(q)))
+
+
+qs = st.sampled_from(
+    [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1), Fraction(1, 3)]
+)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), qs)
+@settings(max_examples=100, deadline=None)
+def test_without_noise_points_are_the_quantiles(values: list[int], q: Fraction) -> None:
+    rows = np.sort(values)
+    found = Ranges(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10)))
+    assert found.quantile(q, 0.05).point == disc(rows, q)
+    assert found.quantile(q, 0.05, "cont").point == pytest.approx(cont(rows, q), abs=1e-9)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), qs)
+@settings(max_examples=100, deadline=None)
+def test_nearly_without_noise_intervals_are_as_short_as_the_definition_allows(
+    values: list[int], q: Fraction
+) -> None:
+    """With certain counts, an interval holds the quantile, and cells without a row next to it at most."""
+    rows = np.sort(values)
+    found = Ranges(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10))).quantile(q, 0.05)
+    assert found.low <= disc(rows, q) <= found.high
+    assert found.low == disc(rows, q)
+    assert found.high == disc(rows, q)
+
+
+TABLES = {
+    "ties": np.array([0, 0, 40, 0, 0, 0, 0, 0, 0, 0]),
+    "spread": np.arange(10) * 5,
+    "tight": np.full(10, 2),
+    "fewer than 1/epsilon": np.array([0, 1, 0, 0, 0, 0, 0, 1, 0, 0]),
+    "one row": np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+}
+
+
+def misses(table: np.ndarray, interval: Callable[[Ranges], tuple[float, float]], truth: float) -> int:
+    missed = 0
+    for _ in range(RUNS):
+        low, high = interval(released(table, TREE, Geometric("0.4")))
+        missed += not low <= truth <= high
+    return missed
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    ("q", "kind"),
+    [(Fraction(q), "disc") for q in ("0", "1/2", "9/10", "1")]
+    + [(Fraction(1, 2), "cont"), (Fraction(1, 4), "cont")],
+)
+def test_quantiles_are_covered(name: str, q: Fraction, kind: str) -> None:
+    table, chance = TABLES[name], 0.1
+    rows = np.repeat(np.arange(10), table)
+    truth = disc(rows, q) if kind == "disc" else cont(rows, q)
+
+    def interval(found: Ranges) -> tuple[float, float]:
+        quantile = found.quantile(q, chance, kind)  # type: ignore[arg-type]
+        return quantile.low, quantile.high
+
+    assert misses(table, interval, truth) <= binom.isf(FALSE_ALARM, RUNS, chance)
+
+
+def test_the_same_test_catches_bars_that_are_too_short() -> None:
+    """The power of the test above: bars of a narrower noise miss too often."""
+    table, chance = TABLES["tight"], 0.1
+    truth = disc(np.repeat(np.arange(10), table), Fraction(1, 2))
+
+    def interval(found: Ranges) -> tuple[float, float]:
+        quantile = replace(found, noise=Geometric(2)).quantile("0.5", chance)
+        return quantile.low, quantile.high
+
+    assert misses(table, interval, truth) > binom.isf(FALSE_ALARM, RUNS, chance)
+
+
+def test_counts_and_bands_are_covered_and_half_of_them_is_not() -> None:
+    table, chance = TABLES["spread"], 0.1
+    cumulative = np.cumsum(table)
+    outside = broken = alone = 0
+    for _ in range(RUNS):
+        found = released(table, TREE, Geometric("0.4"))
+        low, high = found.band(chance)
+        outside += not np.all((low <= cumulative) & (cumulative <= high))
+        first, last = found.interval(2, 6, chance)
+        alone += not first <= table[2:7].sum() <= last
+        low, high = replace(found, noise=Geometric(1)).band(chance)
+        broken += not np.all((low <= cumulative) & (cumulative <= high))
+    limit = binom.isf(FALSE_ALARM, RUNS, chance)
+    assert outside <= limit
+    assert alone <= limit
+    assert broken > limit
+
+
+def test_bands_of_long_columns_rise_and_hold_the_estimate() -> None:
+    tree = Tree(1500, (1, 11, 132))
+    cells = np.random.default_rng(1).integers(0, 40, 1500)
+    found = released(cells, tree, Geometric("1/3"))
+    low, high = found.band(0.05)
+    assert np.all(np.diff(low) >= 0)
+    assert np.all(np.diff(high) >= 0)
+    truth = np.cumsum(cells)
+    assert np.all((low <= truth) & (truth <= high))
+
+
+def test_isotonic_regression_makes_cumulative_counts_rise() -> None:
+    found = released(TABLES["one row"], TREE, Geometric("0.2"))
+    assert np.all(np.diff(found.monotone) >= 0)
+    assert found.monotone[0] >= 0
+
+
+def test_several_quantiles_share_the_chance() -> None:
+    found = released(TABLES["spread"] * 100, TREE, Geometric("0.4"))
+    together = found.quantiles(["0.25", "0.5", "0.75"], 0.06)
+    assert together[1] == found.quantile("0.5", 0.02)
+
+
+def test_an_empty_table_may_be_empty_and_a_full_one_not() -> None:
+    assert released(np.zeros(10, int), TREE, Geometric(50)).may_be_empty(0.05)
+    assert not released(TABLES["spread"], TREE, Geometric(50)).may_be_empty(0.05)
+    empty = released(np.zeros(10, int), TREE, Geometric("0.4")).quantile("0.5", 0.05)
+    assert 0 <= empty.low <= empty.point <= empty.high <= 9
+
+
+def test_many_empty_cells_end_the_search_on_the_safe_side() -> None:
+    """Where the exact law would be asked too often, the quick bar stands; the interval still holds."""
+    tree = Tree(20_000, (1, 20, 400))
+    cells = np.zeros(20_000, int)
+    cells[[5_000, 15_000]] = 200
+    found = released(cells, tree, Geometric("0.1")).quantile("0.5", 0.05)
+    assert found.low <= 5_000 <= found.high
+    wide = released(cells, tree, Geometric("0.1")).quantile("0.25", 0.05)
+    assert 0 < wide.low <= 5_000 <= wide.high < 15_001
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, float("nan")])
+def test_q_lies_from_0_to_1(q: float) -> None:
+    with pytest.raises(InvalidParameter, match="q="):
+        released(TABLES["ties"], TREE, Geometric(1)).quantile(q, 0.05)
+
+
+def test_ranges_lie_within_the_cells() -> None:
+    with pytest.raises(InvalidParameter, match="last"):
+        released(TABLES["ties"], TREE, Geometric(1)).count(3, 2)
