@@ -95,7 +95,7 @@ def test_errors_of_all_ranges_at_epsilon_1(cells: int, most: float, histogram: f
     shape = best_tree(cells, lambda levels: Geometric(f"1/{levels}").variance())
     assert shape.variance**0.5 <= most
     flat = closed_form(cells, (1,)) * Geometric(1).variance()
-    assert flat**0.5 == pytest.approx(histogram, rel=1e-3)
+    assert flat**0.5 == pytest.approx(histogram, rel=2e-3)
 
 
 def test_no_two_level_tree_beats_the_one_that_is_found() -> None:

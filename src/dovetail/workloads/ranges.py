@@ -107,7 +107,9 @@ class Ranges:
 
     def interval(self, first: int, last: int, chance: Real) -> tuple[int, int]:
         """Return whole numbers between which the count of these cells lies, but for `chance`."""
-        return _whole(self.count(first, last), self.error(first, last).two_sided(chance))
+        allowed = check.probability("chance", chance, _CHANCE)
+        bar = _count_bar(self.tree, self.noise, first, last, allowed, _FINELY)
+        return _whole(self.count(first, last), bar)
 
     def band(self, chance: Real) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return bounds of the rows up to each cell that hold for all cells at once, but for `chance`.
@@ -118,8 +120,7 @@ class Ranges:
         asked = np.unique(np.linspace(0, n - 1, min(n, _BAND_POINTS)).round().astype(np.int64))
         lows, highs = [0], []
         for place in asked.tolist():
-            law = range_error(self.tree, self.noise, 0, place)
-            bar = law.two_sided(total / len(asked), widening=_ROUGHLY)
+            bar = _count_bar(self.tree, self.noise, 0, place, total / len(asked), _ROUGHLY)
             low, high = _whole(float(self.cumulative[place]), bar)
             lows.append(low)
             highs.append(high)
@@ -196,6 +197,14 @@ def _bar(
     if t + 1 == tree.cells:
         edges, values = edges[:2], values[:1]
     return step_error(tree, noise, edges, values).one_sided(chance, widening=widening)
+
+
+@lru_cache(maxsize=4096)
+def _count_bar(
+    tree: Tree, noise: IntegerNoise, first: int, last: int, chance: Fraction, widening: float
+) -> float:
+    """Return the two-sided bar of the error of a count."""
+    return range_error(tree, noise, first, last).two_sided(chance, widening=widening)
 
 
 @lru_cache(maxsize=8)
