@@ -69,7 +69,7 @@ class Ranges:
     >>> tree = Tree(4, (1, 2))
     >>> found = Ranges(tree, Geometric(1), tree.counts(np.array([10, 0, 20, 30])))
     >>> round(found.count(1, 3), 9), found.interval(1, 3, 0.05)
-    (50.0, (46, 54))
+    (50.0, (47, 53))
     >>> found.quantile("0.5", 0.05)
     Quantile(q=Fraction(1, 2), point=2.0, low=2, high=3)
     """
