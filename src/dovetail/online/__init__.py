@@ -6,11 +6,18 @@ not, the truth is measured with noise and the hypothesis learns (private multipl
 
 from .curve import ResponseCurve
 from .guard import Guard, run_loss
+from .hypothesis import Hypothesis
+from .learning import Learner, Measurement
+from .region import Region
 from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 
 __all__ = [
     "Guard",
+    "Hypothesis",
+    "Learner",
+    "Measurement",
     "Outcome",
+    "Region",
     "ResponseCurve",
     "SparseVector",
     "Thresholds",
