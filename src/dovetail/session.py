@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.check import choice, integer
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.privacy import Budget, Charge, Remaining
+from dovetail.release.identity import NOT_KNOWN
 from dovetail.release.pay import designed_for, integer_noise, read_pay
 from dovetail.release.plan import Plan, open_plan, stored_plan
 from dovetail.release.query import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
@@ -84,13 +85,20 @@ class Session:
             columns = (self.source.schema or Schema()).table(self._engine.columns())
             persons = _persons(columns, unit, max_rows, max_cells)
             self._ledger, self._owned = _opened(ledger, self.source)
-            lasting = _lasting_name(self.source)
+            identity = self.source.identity
             protects = protected(neighbours, None if persons is None else persons.unit.name)
             self._account = self._ledger.account(
-                self.source.name, budget=budget, source=lasting, protects=protects
+                self.source.name, budget=budget, source=identity, protects=protects
             )
             self._teller = Teller(
-                self.source.name, lasting, self._engine, columns, self._account, neighbours, analyst, persons
+                self.source.name,
+                " ".join(identity),
+                self._engine,
+                columns,
+                self._account,
+                neighbours,
+                analyst,
+                persons,
             )
             self._plan = None if slots is None else self._whole_plan(slots)
         except BaseException:
@@ -287,24 +295,22 @@ def _listed(queries: Any) -> list[Query]:
 
 def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
     """Return the ledger, and whether this session has to close it."""
-    from dovetail.ledger import Ledger, default_path
+    from dovetail.ledger import Ledger
+    from dovetail.ledger.location import ledger_path
 
     if isinstance(ledger, Ledger):
         return ledger, False
     if ledger is None:
-        ledger = default_path(_lasting_name(source))
-        level = logging.INFO if ledger.exists() else logging.WARNING
-        _log.log(level, "The budget of %s is kept in %s", source.name, ledger)
+        if isinstance(source.data, tuple):
+            raise InvalidParameter(
+                "ledger", None, "named for a list of files", 'The budget is kept there: ledger="all.ledger".'
+            )
+        ledger = ledger_path(*source.identity)
+        if ledger.exists():
+            _log.info("The budget of %s is kept in %s", source.name, ledger)
+        else:
+            _log.warning("The budget of %s is kept in %s. %s", source.name, ledger, NOT_KNOWN)
     return Ledger.open(ledger, create=True), True
-
-
-def _lasting_name(source: Source) -> str:
-    """Return what the ledger knows the data by, so that a second name does not bring a second budget."""
-    from dovetail.ledger import source_name
-
-    if source.place is None:
-        return f"{'shipped' if source.shipped else 'memory'}://{source.name}"
-    return source_name(*source.place)
 
 
 def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: int | None) -> Persons | None:

@@ -226,8 +226,8 @@ def _on_a_terminal(words: list[str], folder: Path) -> str:
     [
         ("missing.csv", "There is no file missing.csv"),
         ("empty", "holds no CSV, Parquet or Arrow file"),
-        ("mixed", "is not a table that can be read"),
-        ("notes.txt", "is not a table that can be read"),
+        ("mixed", "cannot be read as a table"),
+        ("notes.txt", "cannot be read as a table"),
         ("/dev/null", "is neither a file nor a folder"),
         ("pipe.csv", "is neither a file nor a folder"),
         ("loop.csv", "There is no file"),

@@ -113,7 +113,7 @@ def test_texts_are_compared_by_code_point_whatever_the_database_says(odd: Engine
 
 
 def test_a_missing_table_and_a_wrong_address_are_told_without_the_password(address: str) -> None:
-    with pytest.raises(DataError, match='no table "nothing"'):
+    with pytest.raises(DataError, match=r'no table "public"\."nothing"'):
         connect(Source.of(address, table="nothing"))
     with pytest.raises(InvalidParameter, match="table=None"):
         Source.of(address)
@@ -218,7 +218,7 @@ def test_a_missing_right_is_named_at_opening_and_later(address: str) -> None:
     try:
         with pytest.raises(DataError, match="lacks a right"):
             connect(Source.of(turned(address, role), table="Clinic.Visits"))
-        with pytest.raises(DataError, match='may not read the table "failing"'):
+        with pytest.raises(DataError, match=r'may not read the table "public"\."failing"'):
             connect(Source.of(turned(address, role), table="failing"))
         engine = connect(Source.of(turned(address, role), table="odd"))
         assert cells(engine, Count("s = 7")) == [1]

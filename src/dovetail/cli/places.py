@@ -88,20 +88,9 @@ def shipped(data: str) -> bool:
 
 def ledger_of(source: Source) -> Path:
     """Return the file that keeps the budget of a source when nobody names another."""
-    from dovetail.ledger import default_path
+    from dovetail.ledger.location import ledger_path
 
-    return default_path(kept_under(source))
-
-
-def kept_under(source: Source) -> str:
-    """Return what a ledger knows the data by.
-
-    >>> kept_under(read_source("adult"))
-    'shipped://adult'
-    """
-    from dovetail.ledger import source_name
-
-    return f"shipped://{source.name}" if source.place is None else source_name(*source.place)
+    return ledger_path(*source.identity)
 
 
 def data_named(place: str, table: str | None = None) -> Source | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +22,7 @@ from .registry import (
     checked_budget,
     composed,
     find,
+    known_at,
     protected_by,
     registered,
     settle_protects,
@@ -121,34 +123,41 @@ class Ledger:
         dataset: str,
         *,
         budget: Budget | None = None,
-        source: str | None = None,
+        source: str | Sequence[str] | None = None,
         share: bool | None = None,
         protects: str | None = None,
     ) -> DatasetAccount:
         """Return the account of a dataset, created with `budget` when it is new.
 
-        A budget other than the recorded one raises BudgetMismatch. A second name for a known `source` shares
-        the first one's budget, with a warning unless `share` is True; share=False makes a budget of its own.
+        A budget other than the recorded one raises BudgetMismatch. A second name for a known `source`, or for
+        a file of a known folder, shares the first one's budget, with a warning unless `share` is True;
+        share=False makes a budget of its own. Data in several places have several sources.
         `protects` says for whom charges are computed, such as "a row added or removed". The first one to say
         it settles it; another one is then a BudgetMismatch too, because charges of both do not add up.
         """
         dataset = composed("name", dataset)
-        source = None if source is None else composed("source", source)
+        listed = (source,) if isinstance(source, str | None) else tuple(source)
+        at = tuple(composed("source", each) for each in listed if each is not None)
         if budget is not None:
             checked_budget(budget)
         with self._store.reading() as connection:
-            number = settled(connection, dataset, source)
+            number = settled(connection, dataset, at)
             new = number is None or (protects is not None and protected_by(connection, number) is None)
             if number is not None and not new:
                 check_budget(connection, number, budget, protects)
                 check_name(connection, number, dataset, share)
                 return DatasetAccount(self._store, number, dataset)
         with self._store.writing() as pen:
-            number = registered(pen, dataset, source, budget, share, protects)
+            number = registered(pen, dataset, at, budget, share, protects)
             check_budget(pen.connection, number, budget, protects)
             check_name(pen.connection, number, dataset, share)
             settle_protects(pen, number, protects)
         return DatasetAccount(self._store, number, dataset)
+
+    def knows(self, *source: str) -> bool:
+        """Tell whether a budget is kept for data that share rows with a source."""
+        with self._store.reading() as connection:
+            return bool(known_at(connection, tuple(composed("source", each) for each in source)))
 
     def set_budget(self, dataset: str, budget: Budget) -> None:
         """Raise or lower a budget, never below what is spent; recorded as an event.

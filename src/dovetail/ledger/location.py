@@ -1,64 +1,97 @@
-"""Where a ledger is kept when nobody says, and how a source is named in it."""
+"""Where a ledger is kept when nobody says, and which ledger keeps the budget of the same rows already."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from dovetail.errors import LedgerError
+from dovetail.release.identity import source_names
+
+from .ledger import Ledger
 
 SUFFIX = ".ledger"
-_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
-
-
-def source_name(source: str | Path, table: str | None = None) -> str:
-    """Return the lasting name of a source: the resolved path or the URL without its password, and the table.
-
-    The user is left out as well: who asks does not make a second budget.
-
-    >>> source_name("postgres://ann:secret@DB:5432/clinic", "visits")
-    'postgresql://db/clinic#visits'
-    """
-    text = str(source)
-    if text.startswith(_POSTGRES):
-        name = _server_name(text)
-    elif "://" in text:
-        parts = urlsplit(text)
-        user, at, host = parts.netloc.rpartition("@")
-        # The query of a URL can hold a password too, and does not say which data it is.
-        name = urlunsplit((parts.scheme, user.split(":", 1)[0] + at + host, parts.path, "", ""))
-    else:
-        name = str(Path(text).expanduser().resolve())
-    return name if table is None else f"{name}#{table}"
-
-
-def _server_name(address: str) -> str:
-    """Return a PostgreSQL address as it tells which data are meant: server, port and database."""
-    parts = urlsplit(address)
-    options = dict(parse_qsl(parts.query))
-    host, _, port = parts.netloc.rpartition("@")[2].partition(":")
-    host, port = options.get("host", host).lower(), options.get("port", port)
-    place = host if port in ("", "5432") else f"{host}:{port}"
-    return f"postgresql://{place}/{options.get('dbname', parts.path.lstrip('/'))}"
+_MOST_INSIDE = 100_000
 
 
 def default_path(source: str | Path) -> Path:
-    """Return the ledger's file for a source: beside the data, or in the user's data folder.
-
-    A ledger that is there already is used: a folder that becomes writable does not mint a new budget.
+    """Return the ledger's file for a path or an address: beside the data, or in the user's data folder.
 
     >>> default_path("postgresql://db/clinic").suffix
     '.ledger'
     """
-    named = source_name(source)
-    mine = _user_folder() / f"{_short(named)}-{sha256(named.encode()).hexdigest()[:16]}{SUFFIX}"
+    return ledger_path(*source_names(source))
+
+
+def ledger_path(*identity: str) -> Path:
+    """Return the ledger's file for the names of a source.
+
+    A ledger that is there already is used: a folder that becomes writable does not mint a new budget. So is
+    that of a folder around the data; where files inside have ledgers, or several would do, it is refused.
+    """
+    own, linked = _own(identity[0]), identity[1:]
+    paths = [Path(name) for name in identity if "://" not in name]
+    around = [_own(str(folder)) for path in paths for folder in path.parents] + [
+        _own(each) for each in linked
+    ]
+    outer = [*_knowing(around, identity)]
+    kept = list(dict.fromkeys([own, *outer] if own.exists() else outer))
+    inner = [*_knowing(_inside(paths[0]), identity)] if paths and paths[0].is_dir() else []
+    if inner or len(kept) > 1:
+        raise _several(own, kept, inner)
+    return kept[0] if kept else own
+
+
+def _own(named: str) -> Path:
     if "://" in named:
-        return mine
+        # One ledger for all tables of a database.
+        return _user_folder() / _home_name(named.partition("#")[0])
+    mine = _user_folder() / _home_name(named)
     data = Path(named)
-    beside = data.with_name(data.name + SUFFIX)
+    beside = data.with_name(data.name + SUFFIX) if data.name else mine
     if beside.exists() or not (mine.exists() or not os.access(data.parent, os.W_OK)):
         return beside
     return mine
+
+
+def _home_name(named: str) -> str:
+    return f"{_short(named)}-{sha256(named.encode()).hexdigest()[:16]}{SUFFIX}"
+
+
+def _knowing(places: Iterable[Path], names: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the ledgers that keep a budget for some of the same rows."""
+    for place in dict.fromkeys(places):
+        if place.is_file() and Ledger.exists(place):
+            with Ledger.open(place) as book:
+                if book.knows(*names):
+                    yield place
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Yield where ledgers of the files and folders of a folder would be."""
+    home, suffix = _user_folder(), len(SUFFIX)
+    mine = {place.name for place in home.glob(f"*{SUFFIX}")}
+    for path in islice(folder.rglob("*"), _MOST_INSIDE):
+        if path.name.endswith(SUFFIX) and path.with_name(path.name[:-suffix]).exists():
+            yield path
+        elif mine and _home_name(str(path)) in mine:
+            yield home / _home_name(str(path))
+
+
+def _several(own: Path, kept: list[Path], inner: list[Path]) -> LedgerError:
+    listed = ", ".join(repr(str(place)) for place in [*kept, *sorted(inner)])
+    if not kept and len(inner) == 1:
+        return LedgerError(
+            f"some of these data have a budget in {listed} already, and two budgets would add up. Move that "
+            f"ledger to {str(own)!r} to share it, or ask the file it belongs to."
+        )
+    return LedgerError(
+        f"some of these data have budgets in several ledgers: {listed}. What they allow adds up. Ask each "
+        "file on its own, or name the ledger that pays with ledger=."
+    )
 
 
 def _user_folder() -> Path:

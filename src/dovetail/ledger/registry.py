@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
+from dovetail.release.identity import overlap
 
 from .amounts import caps, columns, seal
 from .chain import canonical
@@ -58,44 +59,60 @@ def checked_budget(budget: object) -> Budget:
     return budget
 
 
-def settled(connection: Connection, name: str, source: str | None) -> int | None:
+def settled(connection: Connection, name: str, at: tuple[str, ...]) -> int | None:
     """Return the dataset of a name when nothing new has to be recorded, else None."""
     dataset = _named(connection, name)
-    known = dataset is not None and (source is None or _has_source(connection, dataset, source))
+    known = dataset is not None and all(dataset in _exactly_at(connection, source) for source in at)
     return dataset if known else None
 
 
 def registered(
     pen: Pen,
     name: str,
-    source: str | None,
+    at: tuple[str, ...],
     budget: Budget | None,
     share: bool | None,
     protects: str | None,
 ) -> int:
-    """Return the dataset of a name, recording what is new about it."""
+    """Return the dataset of a name, recording what is new about it; `at` are the names of its source."""
     dataset = _named(pen.connection, name)
-    if source is not None and share is not False:
-        owner = _first_at(pen.connection, source)
-        if dataset is not None and owner is not None and not _has_source(pen.connection, dataset, source):
-            raise BudgetMismatch(
-                f"these data are charged to the budget of {first_name(pen.connection, owner)!r}, not to that "
-                f"of {name!r}. Open them under that name; share=False charges either, and what both allow "
-                "adds up."
-            )
+    if share is not False:
+        owner = _owner(pen.connection, name, dataset, at)
         if dataset is None and owner is not None:
             dataset = owner
             pen.record("name", dataset, {"name": name})
             pen.connection.execute(insert(names).values(name=name, dataset=dataset, since=pen.head.sequence))
     if dataset is None:
-        dataset = _created(pen, name, source, budget, protects)
-    if source is not None and not _has_source(pen.connection, dataset, source):
-        pen.record("source", dataset, {"source": source})
-        pen.connection.execute(insert(sources).values(source=source, dataset=dataset))
+        dataset = _created(pen, name, at, budget, protects)
+    for source in at:
+        if dataset not in _exactly_at(pen.connection, source):
+            pen.record("source", dataset, {"source": source})
+            pen.connection.execute(insert(sources).values(source=source, dataset=dataset))
     return dataset
 
 
-def _created(pen: Pen, name: str, source: str | None, budget: Budget | None, protects: str | None) -> int:
+def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str, ...]) -> int | None:
+    """Return the dataset whose budget these data are charged to; refuse data that several are charged for."""
+    exact = sorted(set.intersection(*(set(_exactly_at(connection, source)) for source in at)) if at else ())
+    if dataset in exact:
+        return dataset
+    near = known_at(connection, at)
+    if dataset is not None and near and (exact or dataset not in near):
+        raise BudgetMismatch(
+            f"these data are charged to the budget of {first_name(connection, (exact or near)[0])!r}, not to "
+            f"that of {name!r}. Open them under that name; share=False charges either, and what both allow "
+            "adds up."
+        )
+    if not exact and len(near) > 1:
+        listed = ", ".join(repr(first_name(connection, each)) for each in near)
+        raise BudgetMismatch(
+            f"parts of these data have budgets of their own: {listed}. Ask each of them on its own; "
+            "share=False makes one more budget, and what all allow adds up."
+        )
+    return min(exact or near, default=None)
+
+
+def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, protects: str | None) -> int:
     if budget is None:
         raise InvalidParameter(
             "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
@@ -111,7 +128,7 @@ def _created(pen: Pen, name: str, source: str | None, budget: Budget | None, pro
     }
     if protects is not None:
         content["protects"] = plain("protects", protects)
-    others = [] if source is None else _all_at(pen.connection, source)
+    others = known_at(pen.connection, at)
     if others:
         # The curator's own decision: what the budgets of one source allow adds up.
         content["apart_from"] = others
@@ -133,7 +150,8 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     if share is False:
         raise LedgerError(f"{name!r} shares the budget of {first!r} already. Choose another name.")
     warnings.warn(
-        f"{name!r} is a second name for the source of {first!r} and shares its budget. Open it as {first!r}, "
+        f"{name!r} is a second name for the source of {first!r}, for a part of it or for more around it, and "
+        f"shares its budget. Open it as {first!r}, "
         "or say share=True; share=False makes a second budget, and what both allow adds up.",
         SharedBudget,
         stacklevel=3,
@@ -196,14 +214,14 @@ def _named(connection: Connection, name: str) -> int | None:
     return connection.execute(select(names.c.dataset).where(names.c.name == name)).scalar_one_or_none()
 
 
-def _has_source(connection: Connection, dataset: int, source: str) -> bool:
-    return dataset in _all_at(connection, source)
+def known_at(connection: Connection, at: tuple[str, ...]) -> list[int]:
+    """Return the datasets that hold some of the same rows, oldest first."""
+    if not at:
+        return []
+    rows = connection.execute(select(sources.c.source, sources.c.dataset)).all()
+    return sorted({row.dataset for row in rows if any(overlap(row.source, source) for source in at)})
 
 
-def _first_at(connection: Connection, source: str) -> int | None:
-    return min(_all_at(connection, source), default=None)
-
-
-def _all_at(connection: Connection, source: str) -> list[int]:
+def _exactly_at(connection: Connection, source: str) -> list[int]:
     query = select(sources.c.dataset).where(sources.c.source == source).order_by(sources.c.dataset)
     return list(connection.execute(query).scalars())

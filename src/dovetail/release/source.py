@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dovetail.errors import DataError, InvalidParameter, shown
 
+from .identity import POSTGRES, lasting_table, overlap, path_name, source_names
 from .schema import Schema
 
 FORMATS = {
@@ -29,12 +30,10 @@ _KNOWN = (
     "connection, or a Spark table or session"
 )
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
-_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SPARK = ("spark://", "k8s://", "local[")
 # What an address may say beside the server; all else could be a secret.
 _PUBLIC = ("host", "port", "dbname", "user", "sslmode")
 _MOST_INSIDE = 100_000
-_LEFT_OUT = {"duckdb": ("source", "main"), "postgresql": ("public",), "spark": ("spark_catalog", "default")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,39 +84,48 @@ class Source:
             raise InvalidParameter(
                 "name",
                 None,
-                "given for a table in memory",
+                "given for a table in memory and for a list of files",
                 'The budget is kept under it: Session(table, name="people").',
             )
+        if isinstance(data, list | tuple):
+            data = tuple(_listed(file) for file in data)
         return cls(data, checked_name(name), schema, table)
 
     @property
     def format(self) -> str:
         """Return "csv", "parquet", "arrow" or "duckdb" for a path, a server's kind or "memory"."""
         if isinstance(self.data, str):
-            return "postgresql" if self.data.startswith(_POSTGRES) else "spark"
-        if not isinstance(self.data, Path):
+            return "postgresql" if self.data.startswith(POSTGRES) else "spark"
+        if not isinstance(self.data, Path | tuple):
             return "spark" if type(self.data).__module__.startswith("pyspark.") else "memory"
-        files = [self.data] if self.data.is_file() else self.files()
-        kinds = {FORMATS.get(file.suffix.lower()) for file in files}
-        if len(kinds) != 1 or None in kinds:
+        kinds = {FORMATS.get(file.suffix.lower()) for file in self.files()}
+        several = not isinstance(self.data, Path) or self.data.is_dir()
+        if len(kinds) != 1 or None in kinds or (several and "duckdb" in kinds):
             raise DataError(
-                f"{shown(str(self.data))} is not a table that can be read. Give a file that ends in "
-                f"{', '.join(FORMATS)}, or a folder of one kind of them."
+                f"{self._shown()} cannot be read as a table. Give a file that ends in {', '.join(FORMATS)}, "
+                "or a folder or a list of CSV, of Parquet or of Arrow files."
             )
         return str(kinds.pop())
 
     @property
-    def place(self) -> tuple[str | Path, str | None] | None:
-        """Return the path or address and the table that say which data these are; None for data in memory.
+    def identity(self) -> tuple[str, ...]:
+        """Return the names that say which data these are; whatever shares or overlaps one shares a budget.
 
-        The same file is the same data whether this machine reads it or a Spark cluster.
+        The same file is the same data whether this machine reads it or a Spark cluster. Data in memory are
+        known by their name alone.
         """
-        if self.shipped or not isinstance(self.data, str | Path):
-            return None
-        table = self.table and _lasting_table(self.table, self.format)
+        if self.shipped or not isinstance(self.data, str | Path | tuple):
+            return (f"{'shipped' if self.shipped else 'memory'}://{self.name}",)
+        if isinstance(self.data, tuple):
+            return tuple(map(path_name, self.data))
         if self.format == "spark":
-            return str(self.table) if "/" in str(self.table) else f"spark://{table}", None
-        return self.data, table
+            table = str(self.table)
+            return source_names(table) if "/" in table else (f"spark://{lasting_table(table, 'spark')}",)
+        names = source_names(self.data, self.table)
+        if isinstance(self.data, Path) and self.data.is_dir():
+            # A link in a folder leads to data elsewhere.
+            names += tuple(name for name in map(path_name, self.files()) if not overlap(name, names[0]))
+        return names
 
     @property
     def schema_place(self) -> Path | None:
@@ -142,15 +150,17 @@ class Source:
         return replace(self, schema=Schema.read(place))
 
     def files(self) -> list[Path]:
-        """Return the files of a folder, at any depth, in order; hidden ones left out."""
+        """Return the file, those of a list, or those of a folder at any depth; hidden ones left out."""
+        if isinstance(self.data, tuple):
+            return _once(list(self.data))
         if self.data.is_file():
             return [self.data]
         if not self.data.is_dir():
-            raise DataError(f"{shown(str(self.data))} is neither a file nor a folder.")
+            raise DataError(f"{self._shown()} is neither a file nor a folder.")
         inside = list(islice(self.data.rglob("*"), _MOST_INSIDE + 1))
         if len(inside) > _MOST_INSIDE:
             raise DataError(
-                f"The folder {shown(str(self.data))} holds more than {_MOST_INSIDE:,} files. Give one of "
+                f"The folder {self._shown()} holds more than {_MOST_INSIDE:,} files. Give one of "
                 "them, or a folder that holds nothing but the table."
             )
         found = sorted(
@@ -159,8 +169,35 @@ class Source:
             if file.is_file() and not file.name.startswith((".", "_")) and FORMATS.get(file.suffix.lower())
         )
         if not found:
-            raise DataError(f"The folder {shown(str(self.data))} holds no CSV, Parquet or Arrow file.")
-        return found
+            raise DataError(f"The folder {self._shown()} holds no CSV, Parquet or Arrow file.")
+        return _once(found)
+
+    def _shown(self) -> str:
+        return shown(str(self.data)) if isinstance(self.data, Path) else "The list of files"
+
+
+def _listed(file: object) -> Path:
+    """Return a file of a list."""
+    if not isinstance(file, str | Path) or not _exists(Path(file)) or not Path(file).is_file():
+        raise DataError(f"{shown(file)} is not a file. Give a list of paths of CSV, Parquet or Arrow files.")
+    return Path(file)
+
+
+def _once(files: list[Path]) -> list[Path]:
+    """Refuse files of which two are one: each of its rows would count twice."""
+    if not files:
+        raise DataError("The list of files is empty.")
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        about = file.stat()
+        first = seen.get((about.st_dev, about.st_ino))
+        if first is not None:
+            raise DataError(
+                f"{shown(str(first))} and {shown(str(file))} are one file, whose rows would count twice. "
+                "Leave one of them out."
+            )
+        seen[about.st_dev, about.st_ino] = file
+    return files
 
 
 def _exists(path: Path) -> bool:
@@ -176,7 +213,7 @@ def is_address(data: str) -> bool:
     >>> is_address("postgresql://db/clinic"), is_address("people.csv")
     (True, False)
     """
-    return data.startswith((*_POSTGRES, *_SPARK))
+    return data.startswith((*POSTGRES, *_SPARK))
 
 
 def without_password(data: str) -> str:
@@ -185,7 +222,7 @@ def without_password(data: str) -> str:
     >>> without_password("postgresql://ann:secret@db/clinic?password=secret&sslmode=require")
     'postgresql://ann@db/clinic?sslmode=require'
     """
-    if not data.startswith(_POSTGRES):
+    if not data.startswith(POSTGRES):
         return data
     try:
         parts = urlsplit(data)
@@ -194,30 +231,6 @@ def without_password(data: str) -> str:
     user, at, host = parts.netloc.rpartition("@")
     options = urlencode([pair for pair in parse_qsl(parts.query) if pair[0] in _PUBLIC], safe="/")
     return urlunsplit((parts.scheme, user.partition(":")[0] + at + host, parts.path, options, ""))
-
-
-def _lasting_table(table: str, kind: str) -> str:
-    """Return the name of a table without what another spelling may leave out.
-
-    >>> _lasting_table('main."Visits"', "duckdb"), _lasting_table("public.Visits", "postgresql")
-    ('visits', 'Visits')
-    """
-    parts = table.split(".") if '"' not in table else _quoted_parts(table)
-    # PostgreSQL alone tells large letters from small ones.
-    parts = parts if kind == "postgresql" else [part.lower() for part in parts]
-    for first in _LEFT_OUT.get(kind, ()):
-        parts = parts[1:] if len(parts) > 1 and parts[0] == first else parts
-    return ".".join(parts)
-
-
-def _quoted_parts(table: str) -> list[str]:
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    try:
-        return [part.name for part in exp.to_table(table).parts]
-    except SqlglotError:
-        return [table]
 
 
 def _short_name(address: str, table: str) -> str:

@@ -9,8 +9,8 @@ import typer
 from dovetail.check import integer
 from dovetail.cli.budgets import read_budget
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
-from dovetail.cli.places import data_named, kept_under, ledger_place
-from dovetail.cli.screen import printable, say, stdout
+from dovetail.cli.places import data_named, ledger_place
+from dovetail.cli.screen import note, printable, say, stdout
 from dovetail.cli.screen import table as rows_of
 from dovetail.cli.words import entry_in_words
 from dovetail.errors import InvalidParameter, InvalidQuery
@@ -76,6 +76,7 @@ def create(
 ) -> None:
     """Create the budget of a data set, and its ledger if there is none."""
     from dovetail.ledger import Ledger
+    from dovetail.release.identity import NOT_KNOWN
     from dovetail.release.sensitivity import protected
 
     limit, data = read_budget(budget), data_named(place, table)
@@ -85,13 +86,15 @@ def create(
             "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
         )
     with Ledger.open(ledger_place(place, table), create=True, witness=witness) as book:
-        source = kept_under(data) if data else None
+        source = data.identity if data else None
         account = book.account(
             name, budget=limit, source=source, protects=protected(neighbours, _person(data, unit))
         )
         screen = stdout()
         screen.print(printable(f"The budget of {name} is {account.budget}."))
         screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)
+        if data is not None and not data.shipped:
+            note(NOT_KNOWN)
 
 
 def show(

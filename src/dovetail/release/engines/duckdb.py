@@ -121,7 +121,7 @@ class DuckDB:
         self._connection.execute(f"CREATE VIEW data AS {' UNION ALL '.join(parts)}")
 
     def _register(self, source: Source) -> None:
-        if isinstance(source.data, Path):
+        if isinstance(source.data, Path | tuple):
             files = source.files()
             names = self._names.of(files)
             check_files(list(zip(files, arrow_names(names), strict=True)))

@@ -14,6 +14,7 @@ from dovetail.postgresql import REPLY_LIMIT, failure_of, limit_replies, wait_lon
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
+from dovetail.release.tablenames import table_parts
 
 from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
@@ -205,12 +206,9 @@ def _table_of(source: Source) -> exp.Expression:
     """Return the table with every part quoted, so that letters keep their case."""
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the database")
-    if '"' in source.table or "." not in source.table:
-        parts = exp.to_table(source.table, dialect="postgres") if '"' in source.table else None
-        named = [source.table] if parts is None else [part.name for part in parts.parts]
-    else:
-        named = source.table.split(".")
+    named = table_parts(source.table, "postgresql")
     if not 1 <= len(named) <= 2 or not all(named):
         raise InvalidParameter("table", source.table, "a table, or a schema and a table: clinic.visits")
-    schema = exp.to_identifier(named[0], quoted=True) if len(named) == 2 else None
+    # The search path of a user or an address would make it another table.
+    schema = exp.to_identifier(named[0] if len(named) == 2 else "public", quoted=True)
     return exp.Table(this=exp.to_identifier(named[-1], quoted=True), db=schema)
