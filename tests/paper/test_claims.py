@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from decimal import Decimal
+from importlib.resources import files
 
 import pytest
 
@@ -21,6 +24,17 @@ def test_every_claim_belongs_to_an_item_and_says_how_ours_is_made() -> None:
 def test_a_difference_comes_with_its_reason_and_agreement_without() -> None:
     for claim in claims().values():
         assert bool(claim.why) == (claim.verdict == "differs"), claim.id
+
+
+def test_a_tolerance_is_half_of_the_last_digit_or_has_its_reason() -> None:
+    text = files("dovetail.paper").joinpath("claims.toml").read_text(encoding="utf-8")
+    # As printed: a float would forget the zeros at the end.
+    printed = tomllib.loads(text, parse_float=Decimal)["claim"]
+    for claim in printed:
+        exponent = Decimal(claim["published"]).as_tuple().exponent
+        assert isinstance(exponent, int)
+        wide = Decimal(str(claim.get("tolerance", 0))) > Decimal(10) ** exponent / 2
+        assert wide == ("because" in claim), claim["id"]
 
 
 def test_no_claim_can_be_borne_out_by_a_missing_number() -> None:

@@ -25,6 +25,8 @@ class Claim:
     says: str
     published: float
     tolerance: float = 0.0
+    because: str = ""
+    """Why the tolerance is wider than half a unit of the last printed digit."""
     relation: Relation = "near"
     verdict: Verdict = "holds"
     """What we found when this was written; a test compares every run with it."""

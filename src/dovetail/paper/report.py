@@ -86,10 +86,19 @@ def _claims_table(rows: list[tuple[Claim, Measured]]) -> str:
         )
         body.append(
             f'<tr id="claim-{claim.id}" class="{verdict}">{plain}<td data-label="Verdict"><b>{mark}</b></td>'
-            f'<td data-label="Ours is">{escape(claim.how)}{reason}</td></tr>'
+            f'<td data-label="Ours is">{escape(claim.how)}{reason}{_margin(claim)}</td></tr>'
         )
     head = "".join(f'<th scope="col">{each}</th>' for each in heads)
     return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+
+
+def _margin(claim: Claim) -> str:
+    """Say why a tolerance is wider than the printed digits make it."""
+    return (
+        f'<br><span class="why">± {claim.tolerance:g}: {escape(claim.because)}</span>'
+        if claim.because
+        else ""
+    )
 
 
 def _labelled(head: str, cell: str) -> str:
