@@ -1,8 +1,22 @@
 """Which numbers to measure and how to combine them: sums of noises, trees, marginals, synthetic rows."""
 
 from .ranges import Quantile, Ranges
+from .ratios import Bounds, Ratios
+from .spread import Spread
 from .sums import NoiseSum, Term
 from .tree_shapes import Shape, best_shapes, best_tree
 from .trees import Tree
 
-__all__ = ["NoiseSum", "Quantile", "Ranges", "Shape", "Term", "Tree", "best_shapes", "best_tree"]
+__all__ = [
+    "Bounds",
+    "NoiseSum",
+    "Quantile",
+    "Ranges",
+    "Ratios",
+    "Shape",
+    "Spread",
+    "Term",
+    "Tree",
+    "best_shapes",
+    "best_tree",
+]

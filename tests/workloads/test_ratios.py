@@ -1,0 +1,118 @@
+"""Intervals of ratios: coverage summed up over all noises, and never wider than a box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, IntegerNoise
+from dovetail.workloads.ratios import Bounds, Ratios
+
+WIDTH = 3
+CHANCE = Fraction(1, 5)
+NOISES = {
+    "geometric": (Geometric("0.8").stretched(WIDTH), Geometric("0.8")),
+    "mixture": (GeometricMixture("0.5", 2, 2).stretched(WIDTH), GeometricMixture("0.5", 2, 2)),
+    "gaussian": (DiscreteGaussian(5), DiscreteGaussian(2)),
+    "precise": (Geometric(3).stretched(WIDTH), Geometric(3)),
+}
+
+
+@lru_cache
+def known(kind: str, chance: Fraction) -> Ratios:
+    return Ratios(*NOISES[kind], low=-WIDTH, high=WIDTH, chance=chance)
+
+
+def chance_to_miss(ratios: Ratios, total: int, count: int, most: float = 1e-6) -> float:
+    """The chance that the interval misses total/count, summed over all noises but for `most`."""
+    reaches = [int(-noise.ppf(most)) for noise in (ratios.total_noise, ratios.count_noise)]
+    first, second = (np.arange(-reach, reach + 1) for reach in reaches)
+    p, q = np.asarray(ratios.total_noise.pmf(first)), np.asarray(ratios.count_noise.pmf(second))
+    missed, truth = 0.0, total / count
+    for c, chance in zip(second.tolist(), q.tolist(), strict=True):
+        for s, other in zip(first.tolist(), p.tolist(), strict=True):
+            found = ratios.interval(total + s, count + c)
+            if not found.low <= truth <= found.high:
+                missed += chance * other
+    return missed
+
+
+@pytest.mark.parametrize("kind", NOISES)
+@pytest.mark.parametrize(("total", "count"), [(3, 1), (-3, 1), (0, 1), (6, 2), (-4, 3), (24, 8), (-60, 20)])
+def test_every_ratio_is_covered(kind: str, total: int, count: int) -> None:
+    ratios = known(kind, CHANCE)
+    missed = chance_to_miss(ratios, total, count, most=1e-4)
+    assert missed <= CHANCE
+    assert missed > 0.01 or kind == "precise"
+
+
+@dataclass(frozen=True)
+class HalfBars(Ratios):
+    """A broken interval: bars of half the width."""
+
+    def interval(self, total: int, count: int) -> Bounds:
+        found = super().interval(total, count)
+        middle, half = (found.low + found.high) / 2, (found.high - found.low) / 4
+        return Bounds(middle - half, middle + half)
+
+
+def test_intervals_of_half_the_width_are_caught() -> None:
+    ratios = HalfBars(*NOISES["geometric"], low=-WIDTH, high=WIDTH, chance=CHANCE)
+    assert chance_to_miss(ratios, 24, 8, most=1e-4) > CHANCE
+
+
+@given(
+    st.sampled_from(sorted(NOISES)),
+    st.integers(-100, 100),
+    st.integers(-20, 60),
+    st.sampled_from([Fraction(1, 20), Fraction(1, 5), Fraction(1, 100)]),
+)
+@settings(max_examples=300, deadline=None)
+def test_never_wider_than_the_box(kind: str, total: int, count: int, chance: Fraction) -> None:
+    ratios = known(kind, chance)
+    found, box = ratios.interval(total, count), ratios.box(total, count)
+    assert box.low <= found.low <= found.high <= box.high
+    assert found.low >= -WIDTH
+    assert found.high <= WIDTH
+
+
+def groups(rows: int, runs: int, noises: tuple[IntegerNoise, IntegerNoise]) -> np.ndarray:
+    ages = np.random.default_rng(rows).integers(0, 101, rows)
+    total = int((2 * ages - 100).sum())
+    return np.column_stack([total + noises[0].sample(runs), rows + noises[1].sample(runs), [total] * runs])
+
+
+def test_groups_of_1_to_50_rows_are_covered_and_much_narrower() -> None:
+    noises, chance = (Geometric("0.5").stretched(100), Geometric("0.5")), 0.1
+    ratios = Ratios(*noises, low=-100, high=100, chance=chance)
+    narrower = {}
+    for rows in (1, 2, 5, 10, 20, 50):
+        missed, ours, boxes = 0, 0.0, 0.0
+        for total, count, truth in groups(rows, 300, noises).tolist():
+            found, box = ratios.interval(total, count), ratios.box(total, count)
+            missed += not found.low <= truth / rows <= found.high
+            ours, boxes = ours + found.high - found.low, boxes + box.high - box.low
+        assert missed <= binom.isf(1e-9, 300, chance)
+        narrower[rows] = ours / boxes
+    assert narrower[20] < 0.9
+    assert narrower[50] < 0.8
+
+
+def test_a_bar_without_noise_on_the_count_is_that_of_the_total() -> None:
+    ratios = Ratios(Geometric(1), Geometric(60), low=-1, high=1, chance=0.1)
+    found = ratios.interval(0, 100)
+    assert found.high == pytest.approx(Geometric(1).quantile_abs("0.9") / 100, rel=0.35)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (float("nan"), 1), (0, float("inf"))])
+def test_the_range_of_a_ratio_is_finite(low: float, high: float) -> None:
+    with pytest.raises(InvalidParameter, match="low"):
+        Ratios(Geometric(1), Geometric(1), low=low, high=high, chance=0.05)

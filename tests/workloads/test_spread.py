@@ -1,0 +1,95 @@
+"""Variances: what one row moves, by enumeration; estimates against NumPy; coverage."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import Geometric
+from dovetail.workloads.spread import Spread, replacements, shifts
+
+
+def numbers(values: list[int], low: int, high: int) -> tuple[int, int, int]:
+    """What is released of values between low and high, without noise."""
+    z = 2 * np.array(values, np.int64) - low - high
+    return len(values), int(z.sum()), int((2 * z * z - (high - low) ** 2).sum())
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 20])
+def test_one_row_moves_no_more_and_some_row_moves_as_much(width: int) -> None:
+    moves = [numbers([value], 5, 5 + width) for value in range(5, 6 + width)]
+    assert all(abs(a) <= b for move in moves for a, b in zip(move, shifts(width), strict=True))
+    assert tuple(max(abs(move[i]) for move in moves) for i in range(3)) == shifts(width)
+    assert any(tuple(map(abs, move)) == shifts(width) for move in moves)
+
+
+@pytest.mark.parametrize(("width", "boxes"), [(1, 8), (2, 1), (7, 3), (20, 8), (33, 4)])
+def test_replacements_are_covered(width: int, boxes: int) -> None:
+    covers = replacements(width, boxes)
+    rows = [numbers([value], 0, width) for value in range(width + 1)] + [(0, 0, 0)]
+    for one, other in product(rows, rows):
+        move = [abs(a - b) for a, b in zip(one, other, strict=True)]
+        assert any(all(a <= b for a, b in zip(move, cover, strict=True)) for cover in covers), move
+
+
+def test_a_cover_without_the_middle_would_miss_replacements() -> None:
+    """The mutation: the two ends alone, (1, R, R²) and (0, 2R, 0), do not cover what lies between."""
+    covers = [(1, 10, 100), (0, 20, 0)]
+    one, other = numbers([5], 0, 10), numbers([10], 0, 10)
+    move = [abs(a - b) for a, b in zip(one, other, strict=True)]
+    assert not any(all(a <= b for a, b in zip(move, cover, strict=True)) for cover in covers)
+
+
+@given(st.lists(st.integers(-3, 9), min_size=2, max_size=40), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_without_noise_it_is_the_variance(values: list[int], sample: bool) -> None:
+    spread = Spread(*(Geometric(60) for _ in range(3)), width=12, chance=0.05, sample=sample)
+    count, total, squares = numbers(values, -3, 9)
+    truth = float(np.var(values, ddof=int(sample)))
+    assert spread.variance(count, total, squares) == pytest.approx(truth, abs=1e-9)
+    assert spread.deviation(count, total, squares) == pytest.approx(truth**0.5, abs=1e-6)
+    bounds = spread.interval(count, total, squares)
+    assert bounds.low - 1e-9 <= truth <= bounds.high + 1e-9
+
+
+@pytest.mark.parametrize("sample", [False, True])
+@pytest.mark.parametrize("rows", [2, 5, 20, 50])
+def test_variances_are_covered_and_half_the_interval_is_not(rows: int, sample: bool) -> None:
+    runs, chance, width = 200, 0.2, 10
+    values = np.random.default_rng(rows).integers(0, width + 1, rows).tolist()
+    noises = [Geometric("0.5").stretched(shift) for shift in shifts(width)]
+    spread = Spread(*noises, width=width, chance=chance, sample=sample)
+    truth, missed = float(np.std(values, ddof=int(sample))), 0
+    drawn = np.column_stack([noise.sample(runs) for noise in noises]) + numbers(values, 0, width)
+    for released in drawn.tolist():
+        found = spread.deviation_interval(*released)
+        missed += not found.low <= truth <= found.high
+    assert missed <= binom.isf(1e-9, runs, chance)
+
+
+def test_a_standard_error_alone_is_too_short() -> None:
+    """The power of the test above: the estimate itself, plus and minus little, misses too often."""
+    runs, width, values = 200, 10, [0, 10] * 10
+    noises = [Geometric("0.5").stretched(shift) for shift in shifts(width)]
+    spread, missed = Spread(*noises, width=width, chance=0.2), 0
+    drawn = np.column_stack([noise.sample(runs) for noise in noises]) + numbers(values, 0, width)
+    for released in drawn.tolist():
+        missed += abs(spread.deviation(*released) - 5) > 0.1
+    assert missed > binom.isf(1e-9, runs, 0.2)
+
+
+@pytest.mark.parametrize("width", [0, 2**26 + 1])
+def test_ranges_that_do_not_fit_are_refused(width: int) -> None:
+    with pytest.raises(InvalidParameter, match="larger step"):
+        shifts(width)
+
+
+def test_sample_is_yes_or_no() -> None:
+    with pytest.raises(InvalidParameter, match="sample"):
+        Spread(*(Geometric(1) for _ in range(3)), width=3, chance=0.05, sample=1)  # type: ignore[arg-type]
