@@ -46,10 +46,13 @@ def test_a_cover_without_the_middle_would_miss_replacements() -> None:
     assert not any(all(a <= b for a, b in zip(move, cover, strict=True)) for cover in covers)
 
 
+PRECISE = [Spread(*[Geometric(60)] * 3, width=12, chance=0.05, sample=sample) for sample in (False, True)]
+
+
 @given(st.lists(st.integers(-3, 9), min_size=2, max_size=40), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_without_noise_it_is_the_variance(values: list[int], sample: bool) -> None:
-    spread = Spread(*(Geometric(60) for _ in range(3)), width=12, chance=0.05, sample=sample)
+    spread = PRECISE[sample]
     count, total, squares = numbers(values, -3, 9)
     truth = float(np.var(values, ddof=int(sample)))
     assert spread.variance(count, total, squares) == pytest.approx(truth, abs=1e-9)

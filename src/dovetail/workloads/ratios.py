@@ -55,7 +55,7 @@ class Ratios:
     >>> ages = Ratios(Geometric(1).stretched(100), Geometric(1), low=0, high=100, chance=0.05)
     >>> found = ages.interval(total=40 * 1000, count=1000)
     >>> round(found.low, 1), round(found.high, 1)
-    (39.6, 40.4)
+    (39.7, 40.3)
     """
 
     total_noise: IntegerNoise

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import inf, sqrt
 
 from dovetail import check
@@ -41,15 +42,14 @@ def replacements(width: int, boxes: int = 8) -> tuple[tuple[int, int, int], ...]
     """Return shifts that cover every replacement of a number by another, or by nothing.
 
     A number replaced by one that moves the sum of z by d moves the other sum by at most 2·d·(2R - d): boxes
-    cover d from d_i to d_(i+1), and the first of them everything up to d = R. Replaced by nothing: (1, R, R²).
+    cover d from d_i to d_(i+1), the first also all d up to R. Replaced by nothing: (1, R, R²).
 
     >>> replacements(10, boxes=2)
     ((1, 10, 100), (0, 15, 200), (0, 20, 150))
     """
     one, size, square = shifts(width)
     edges = [size + (size * i) // boxes for i in range(boxes + 1)]
-    pairs = zip(edges[:-1], edges[1:], strict=True)
-    covers = [(0, far, 2 * near * (2 * size - near)) for near, far in pairs if far > near]
+    covers = [(0, far, 2 * near * (2 * size - near)) for near, far in pairwise(edges) if far > near]
     return ((one, size, square), *covers)
 
 
