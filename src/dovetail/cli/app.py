@@ -9,9 +9,9 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import audit, compare, demo, design, ledger, noise, paper, price, release, schema, sql, version
-from .failures import report
+from .failures import STOPPED, report
 from .options import listing
-from .screen import prepared
+from .screen import prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
 error you can live with."""
@@ -31,6 +31,7 @@ _EPILOG = "\n\n".join(
             "3  the budget does not cover it; nothing was spent",
             "4  the data cannot be read, or a file cannot be written",
             "5  the ledger refuses",
+            "130  stopped by Ctrl-C; a charge that was recorded before stays",
         ),
     ]
 )
@@ -46,8 +47,10 @@ class Frame(TyperGroup):
         try:
             with prepared():
                 code = super().main(*arguments, **options | {"standalone_mode": False})
-        except Exception as error:  # noqa: BLE001 - the last stop before the user
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop before the user
             code = report(error, self.debug)
+        if code == STOPPED:
+            say(stderr(), "", "Stopped. If the charge was already recorded, it stays.", "")
         sys.exit(code if isinstance(code, int) else 0)
 
 

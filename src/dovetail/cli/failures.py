@@ -19,6 +19,8 @@ from .idiom import spoken
 from .screen import say, stderr
 
 UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
+# 128 and the number of the signal, as shells count.
+STOPPED = 130
 
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (BudgetExceeded, BUDGET),
@@ -36,12 +38,14 @@ _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z(])")
 _GIVEN = re.compile(r"\w+=")
 
 
-def report(error: Exception, debug: bool) -> int:
+def report(error: Exception | KeyboardInterrupt, debug: bool) -> int:
     """Print an error to stderr and return the exit code.
 
     >>> report(BrokenPipeError(), debug=False)
     1
     """
+    if isinstance(error, KeyboardInterrupt):
+        return STOPPED
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has left; the interpreter must not complain when it flushes.
         _silence_stdout()

@@ -24,6 +24,7 @@ from .engine import BATCH, Batches
 from .failure import unreadable
 from .filenames import PlainNames
 from .header import Layout, csv_layout
+from .interrupts import interruptible
 from .memory import arrow_table
 from .spelling import Templates, placed, scaled
 
@@ -200,7 +201,7 @@ class DuckDB:
                 rows = self._started(text, lambda result: result.fetchmany(BATCH))
                 while rows:
                     yield rows
-                    rows = self._connection.fetchmany(BATCH)
+                    rows = _stoppable(self._connection, lambda result: result.fetchmany(BATCH))
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
@@ -213,7 +214,7 @@ class DuckDB:
         import duckdb
 
         try:
-            return read(self._connection.execute(text))
+            return _stoppable(self._connection, lambda connection: read(connection.execute(text)))
         except duckdb.Error as error:
             if not self._direct or isinstance(error, duckdb.InterruptException):
                 raise
@@ -222,7 +223,7 @@ class DuckDB:
             connection = _own_connection()
             try:
                 view(connection, self._direct, self._described)
-                rows = read(connection.execute(text))
+                rows = _stoppable(connection, lambda connection: read(connection.execute(text)))
             except duckdb.Error:
                 connection.close()
                 continue
@@ -251,6 +252,11 @@ def _own_connection() -> Any:
         "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
     )
     return connection
+
+
+def _stoppable(connection: Any, work: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    """Return what `work` reads through a connection; Ctrl-C stops it."""
+    return interruptible(lambda: work(connection), connection.interrupt)
 
 
 def _as_search(node: exp.In) -> None:

@@ -8,6 +8,8 @@ from dovetail.errors import DataError
 
 # The engine's own words may quote a row; they go to the operator's log and nowhere else.
 _log = logging.getLogger("dovetail.engine")
+# What DuckDB makes of Ctrl-C, and of whatever else a signal's handler raised.
+_INTERRUPTED = "Query interrupted"
 
 
 def unreadable(
@@ -17,9 +19,13 @@ def unreadable(
 ) -> DataError:
     """Log what the engine said and return the error that the analyst sees; `advice` must not depend on rows.
 
+    An interruption goes on as one.
+
     >>> "secret" in str(unreadable("people", ValueError("secret row")))
     False
     """
+    if type(error) is RuntimeError and str(error) == _INTERRUPTED:
+        raise KeyboardInterrupt from None
     _log.debug("The engine failed on %s", name, exc_info=error)
     return DataError(
         f"The data {name!r} cannot be read. {advice} The operator's log of 'dovetail.engine' has the "

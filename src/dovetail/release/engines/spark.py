@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -18,6 +19,7 @@ from dovetail.release.source import Source
 from .columnnames import check_names
 from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
+from .interrupts import interruptible
 from .spark_values import family_of, spelled_value
 from .spelling import Templates, placed, scaled, typed_constant
 
@@ -94,7 +96,7 @@ class Spark:
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
         text = placed(statement, self.relation).sql("spark", copy=False)
         try:
-            return [tuple(row) for row in self._session.sql(text).collect()]
+            return [tuple(row) for row in self._stoppable(lambda: self._session.sql(text).collect())]
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
@@ -102,10 +104,22 @@ class Spark:
         text = placed(statement, self.relation).sql("spark", copy=False)
         try:
             rows = map(tuple, self._session.sql(text).toLocalIterator())
-            while batch := list(islice(rows, BATCH)):
+            while batch := self._stoppable(lambda: list(islice(rows, BATCH))):
                 yield batch
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
+
+    def _stoppable(self, work: Callable[[], Any]) -> Any:
+        context = self._session.sparkContext
+
+        def leaving_nothing() -> Any:
+            try:
+                return work()
+            finally:
+                _hang_up(context)
+
+        # PySpark, too, cancels every job of the application on Ctrl-C.
+        return interruptible(leaving_nothing, context.cancelAllJobs)
 
     def close(self) -> None:
         try:
@@ -113,6 +127,16 @@ class Spark:
         except Exception as error:  # noqa: BLE001
             # The user may have stopped Spark before; there is nothing left to let go of then.
             unreadable(self._name, error)
+
+
+def _hang_up(context: Any) -> None:
+    """Close this thread's line to Spark, which would stay open when it ends; another opens by itself."""
+    client = context._gateway._gateway_client
+    line = client.get_thread_connection()
+    if line is not None:
+        with suppress(ValueError):
+            client.deque.remove(line)
+        line.close()
 
 
 def _frame_of(source: Source) -> Any:
