@@ -71,7 +71,7 @@ def test_unknown_keys_are_found_where_a_delta_pays(run) -> None:
     text = run(*asked, "--epsilon", "1", "--delta", "1e-8", "--budget", "epsilon=4,delta=1e-6").stdout
     assert "Bachelors" in text
     assert "rarer ones are missing by design" in " ".join(text.split())
-    assert "epsilon 1, except with probability delta" in text
+    assert "epsilon 1 at delta" in text
     priced = run("price", *asked[1:], "--within", "5", "--delta", "1e-8").stdout
     assert "noisy count reaches 35" in priced
     told = json.loads(run(*asked, "--within", "5", "--delta", "1e-8", "--json").stdout)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, PiecewiseGeometric
-from dovetail.privacy import privacy_loss, split_charge, split_losses
-from dovetail.privacy.contribution import partitions
+from dovetail.privacy import privacy_loss, split_charge
+from dovetail.privacy.contribution import partitions, split_losses
 
 FALLING = PiecewiseGeometric(("2.444", "0.103"), (2,))
 

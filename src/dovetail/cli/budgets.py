@@ -16,7 +16,7 @@ def read_budget(text: str) -> Budget:
     """Return the budget that `text` spells.
 
     >>> print(read_budget("epsilon=1,delta=1e-6"))
-    epsilon at most 1 except with probability delta = 1e-6
+    epsilon at most 1 at delta 1e-6
     """
     parts: dict[str, str] = {}
     for item in text.split(","):

@@ -24,8 +24,8 @@ Chance: TypeAlias = Annotated[
     typer.Option(
         "--delta",
         metavar="NUMBER",
-        help="With --epsilon, the chance to exceed it, such as 1e-8. With --discover, the chance to show a "
-        "key that one person alone holds.",
+        help="With --epsilon, how much probability the promise leaves out, such as 1e-8. With --discover, "
+        "the chance to show a key that one person alone holds.",
     ),
 ]
 Zeta: TypeAlias = Annotated[

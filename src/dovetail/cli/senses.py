@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Senses:
-    """The figures of one noise; `planned` and `planned_worst` are those of all planned answers together."""
+    """The figures of one noise; the last three are those of all planned answers together."""
 
     within: float
     mean_error: float
     zeta: float
     epsilon: float
     planned: float
+    chance_of_more: float
     planned_worst: float
 
     @classmethod
@@ -34,12 +35,14 @@ class Senses:
 
         loss = privacy_loss(noise)
         total = loss.compose(queries)
+        planned = total.epsilon_at(delta)
         return cls(
             float(noise.within(within)),
             noise.mean_abs(),
             loss.zeta,
             loss.epsilon,
-            total.epsilon_at(delta),
+            planned,
+            total.above(planned),
             total.epsilon,
         )
 

@@ -42,11 +42,11 @@ def charge_in_words(charge: Charge) -> str:
     >>> charge_in_words(Charge.approximate("0.5"))
     'epsilon 0.5 in the worst case, zeta 0.5 on average'
     >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
-    'epsilon 0.5, except with probability delta 1e-7'
+    'epsilon 0.5 at delta 1e-7'
     """
     epsilon, zeta, *delta = str(charge).split(", ")
     if delta:
-        return f"{epsilon}, except with probability {delta[0]}"
+        return f"{epsilon} at {delta[0]}"
     return f"{epsilon} in the worst case, {zeta} on average"
 
 

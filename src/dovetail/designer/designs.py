@@ -48,6 +48,16 @@ class Design:
     task: Task
 
     @property
+    def point(self) -> tuple[float, float] | None:
+        """The epsilon and delta that were asked for or found, where there is a delta."""
+        task = self.task
+        if task.epsilon is not None and task.delta:
+            return float(task.epsilon), float(task.delta)
+        if task.minimise[0] == "epsilon" and task.minimise[1]:
+            return self.total.epsilon_at(task.minimise[1]), float(task.minimise[1])
+        return None
+
+    @property
     def queries(self) -> int:
         """How many queries the total covers."""
         return self.task.queries

@@ -46,14 +46,16 @@ def _promise(design: Design, task: Task) -> list[str]:
     total, queries = design.total, task.queries
     answers = f"all {queries} answers together" if queries > 1 else "the answer"
     lines = []
-    small = task.delta or task.minimise[1] if task.minimise[0] == "epsilon" or task.delta else None
-    if small:
-        epsilon = total.epsilon_at(small)
+    if design.point is not None:
+        epsilon, delta = design.point
+        lines.append(f"  Whatever {answers} may show is with their row in the data at most")
         lines.append(
-            f"  Whether or not their row is in the data, {answers} change in odds by at most a factor"
-            f" {exp(min(epsilon, 700)):.3g}"
+            f"  {exp(min(epsilon, 700)):.3g} times as likely as without it, plus {delta:g}"
+            f" (epsilon {epsilon:.4g}, delta {delta:g})."
         )
-        lines.append(f"  (epsilon {epsilon:.4g}), but for a chance of {float(small):g} (delta).")
+        lines.append(
+            f"  The odds change by more than that factor with probability {total.above(epsilon):.2g}."
+        )
     if total.epsilon < inf:
         factor = exp(min(total.epsilon, 700))
         lines.append(

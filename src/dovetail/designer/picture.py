@@ -37,15 +37,5 @@ def picture(design: Design) -> Any:
         epsilons=epsilons,
         deltas={name: [total.delta(float(e)) for e in epsilons] for name, total in totals.items()},
         least_delta=floor,
-        target=_target(design),
+        target=design.point,
     )
-
-
-def _target(design: Design) -> tuple[float, float] | None:
-    """Return the (epsilon, delta) that was asked for or found, where there is a delta."""
-    task = design.task
-    if task.epsilon is not None and task.delta:
-        return float(task.epsilon), float(task.delta)
-    if task.minimise[0] == "epsilon" and task.minimise[1]:
-        return design.total.epsilon_at(task.minimise[1]), float(task.minimise[1])
-    return None

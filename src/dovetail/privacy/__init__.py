@@ -4,7 +4,7 @@ from . import comparators  # noqa: F401 - tells how the losses of other kinds ar
 from .budget import Budget, Remaining
 from .charge import ORDERS, Charge
 from .clamped import clamped_loss
-from .contribution import partitions, split_charge, split_losses
+from .contribution import partitions, split_charge
 from .loss import PrivacyLoss, privacy_loss
 from .zeta import delta_from_zeta, equivalent_epsilon, published_zeta
 
@@ -21,5 +21,4 @@ __all__ = [
     "privacy_loss",
     "published_zeta",
     "split_charge",
-    "split_losses",
 ]

@@ -89,8 +89,12 @@ class Budget:
     def approximate(cls, epsilon: Real, delta: Real) -> Budget:
         """Limit the whole to (epsilon, delta)-differential privacy.
 
+        With a person's data, anything becomes at most exp(epsilon) times as likely as without, plus delta.
+        The loss of an answer may exceed epsilon more often than with probability delta (`loss.above` says
+        how often); delta counts by how much.
+
         >>> print(Budget.approximate(1, "1e-6"))
-        epsilon at most 1 except with probability delta = 1e-6
+        epsilon at most 1 at delta 1e-6
         """
         return cls(
             "approximate",
@@ -212,7 +216,7 @@ class Budget:
     def __str__(self) -> str:
         epsilon = f"epsilon at most {shown_number(self.epsilon_limit)}"
         if self.currency == "approximate":
-            return f"{epsilon} except with probability delta = {shown_number(self.delta_limit)}"
+            return f"{epsilon} at delta {shown_number(self.delta_limit)}"
         if self.zeta_limit is not None:
             return f"zeta at most {shown_number(self.zeta_limit)}, and {epsilon} in the worst case"
         return f"{epsilon} in the worst case"

@@ -29,8 +29,10 @@ SLACK = Decimal("1e-36")
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What is promised of the privacy loss, except on an event of probability `delta`.
+    """What is promised of the privacy loss, but for a part of the outcomes of probability `delta`.
 
+    That part is one of a decomposition: the release acts as one that keeps the figures with probability
+    1 - delta, and otherwise as anything. It is not the chance that the loss exceeds epsilon.
     `epsilon`, `zeta` and `renyi` (one entry per order of `ORDERS`) count units of 1e-9, `delta` units of
     1e-18. None means without bound. Charges of releases chosen one after another add up entry by entry.
     """

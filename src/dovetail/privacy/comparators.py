@@ -19,6 +19,8 @@ from .dominating_pairs import shift_loss_of
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
 _REACH = 14
 _MOST_LISTED = 1 << 20
+# A bucket of a wide bell is then at most a 2,000th of sigma wide.
+_MOST_OF_A_BELL = 1 << 17
 # A shift of so many sigma has a mean loss of 5e7; larger ones leave what floats can tell apart.
 _WIDEST = 10_000
 # Sums of floats that are good to 1e-12 are made upper bounds by this factor.
@@ -81,7 +83,7 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
     unit = step * noise.exponent
     beyond = upper(lambda: 2 * noise._tail_here(last + 1))
     ranges = None
-    if 2 * last < _MOST_LISTED:
+    if 2 * last < _MOST_OF_A_BELL:
         k = np.arange(-last, last + 1)
         masses = np.asarray(noise.log_pmf(k))
         pad = (np.abs(masses) + 16) * 4 * ROUNDING
@@ -94,7 +96,7 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
 
 def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats, Ranges]:
     """Replace each bucket of neighbouring k by its ends, with the same mass under P and under Q."""
-    width = -(-4 * last // _MOST_LISTED)
+    width = -(-4 * last // _MOST_OF_A_BELL)
     first = np.arange(-last, last + 1, width)
     end = np.minimum(first + width - 1, last)
     p, q = _masses(noise, first, end), _masses(noise, first - shift, end - shift)

@@ -104,6 +104,12 @@ class OneWay:
             bounds.append(self._moment_bounds.delta(epsilon))
         return min(bounds)
 
+    def deltas(self, epsilons: Floats) -> Floats:
+        """Return delta at each epsilon."""
+        if self.single is None:
+            return np.array([self.delta(float(epsilon)) for epsilon in epsilons])
+        return np.where(epsilons >= float(self.worst()), 0.0, _listed_curve(self.single).deltas(epsilons))
+
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon whose delta is at most `delta`; it never grows with delta."""
         worst = float(self.worst())

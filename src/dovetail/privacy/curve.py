@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, expm1, inf, log, log1p, nextafter
+from math import exp, expm1, inf, log, log1p
 
 import numpy as np
 
@@ -52,12 +52,20 @@ class Curve:
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at `epsilon`."""
-        place = int(np.searchsorted(self.values, epsilon, side="right"))
-        if place == len(self.values):
-            return min(self.constant, 1.0)
-        slope = exp(min(self._log_slopes[place], 700.0))
-        tail = exp(min(self._log_deltas[place], 700.0)) - slope * expm1(epsilon - self.values[place])
-        return min(nextafter((tail + _NEVER) * (1 + self._excess) + self.constant, inf), 1.0)
+        return float(self.deltas(np.array([epsilon]))[0])
+
+    def deltas(self, epsilons: Floats) -> Floats:
+        """Return an upper bound on delta at each epsilon."""
+        if not len(self.values):
+            return np.full(len(epsilons), min(self.constant, 1.0))
+        place = np.searchsorted(self.values, epsilons, side="right")
+        beyond = place == len(self.values)
+        at = np.where(beyond, 0, place)
+        slope = np.exp(np.minimum(self._log_slopes[at], 700.0))
+        rest = np.expm1(np.minimum(epsilons - self.values[at], 0.0))
+        tail = np.exp(np.minimum(self._log_deltas[at], 700.0)) - slope * rest
+        found = np.nextafter((tail + _NEVER) * (1 + self._excess) + self.constant, inf)
+        return np.minimum(np.where(beyond, self.constant, found), 1.0)
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the least epsilon from `start` on with at most `delta`, never below 0.

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy.charge import UNIT, shown_number
+from dovetail.privacy.covering import covering_noise
 
-from .answer import stretched
 from .price import cheapest, payable
 from .question import Question
 from .sensitivity import Move, Neighbours, grows_outward, moves, units
 
 if TYPE_CHECKING:
     from .ports import Account, PlanState
-
-_MARGIN = 1e-9
-_NOTHING = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,12 @@ class Plan:
         """The privacy loss of all its answers together."""
         return whole_loss(self.noise, self.slots * parts_per_slot(self.neighbours))
 
+    @property
+    def chance_of_more(self) -> float:
+        """The chance that the loss of all its answers exceeds the epsilon that was paid."""
+        paid = self.charge.epsilon
+        return 0.0 if paid is None else self.total.above(paid * UNIT)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form of what was paid, and of what all answers cost in other senses."""
         return {
@@ -55,10 +59,11 @@ class Plan:
             "charge": self.charge.to_dict(),
             "worst_epsilon": self.total.epsilon if self.total.epsilon < inf else None,
             "zeta": self.total.zeta if self.total.zeta < inf else None,
+            "chance_of_more": self.chance_of_more,
         }
 
     def price(self) -> str:
-        """Return what all its answers cost: as charged, and where that has a delta, without exception too.
+        """Return what all its answers cost: as charged, and with a delta how often more is lost.
 
         >>> from dovetail.noise import Geometric
         >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()
@@ -70,7 +75,8 @@ class Plan:
         if not self.charge.delta:
             return alone
         epsilon, _, delta = str(self.charge).split(", ")
-        return f"{epsilon} except with probability {delta}; {alone}"
+        more = shown_number(Fraction(self.chance_of_more))
+        return f"{epsilon} at {delta}, more with probability {more}; {alone}"
 
     def __repr__(self) -> str:
         left = "" if self.left is None else f"{self.left} left of "
@@ -101,7 +107,7 @@ def covering_noises(
     furthest = [1] * len(units(question))
     for shift in (shift for move in listed for shift in move):
         furthest[shift.component] = max(furthest[shift.component], shift.by)
-    return tuple(stretched(noise, covering_stretch(noise, by)) for by in furthest)
+    return tuple(covering_noise(noise, by) for by in furthest)
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:
@@ -161,53 +167,3 @@ def stored_plan(state: PlanState) -> Plan:
     noise = from_dict(body["plan"])
     assert isinstance(noise, IntegerNoise)
     return Plan(state.id, noise, state.slots, state.charge, body["neighbours"], body["session"], state.left)
-
-
-@lru_cache(maxsize=1024)
-def covering_stretch(noise: IntegerNoise, shift: int) -> int:
-    """Return about the least stretch with which the noise, at `shift`, costs no more than unstretched at 1.
-
-    `noise.stretched(shift)` nearly does, but not quite: between its break-points its loss takes values that
-    the unstretched noise skips. A few per cent more width make up for it.
-
-    >>> from dovetail.noise import Geometric
-    >>> covering_stretch(Geometric("0.5"), 100)
-    100
-    """
-    if covers(noise, shift, shift):
-        return shift
-    close = max(1, shift // 256)
-    short, enough = shift, shift + close
-    while not covers(noise, enough, shift):
-        short, enough = enough, 2 * enough - shift
-    while enough - short > close:
-        middle = (short + enough) // 2
-        short, enough = (short, middle) if covers(noise, middle, shift) else (middle, enough)
-    return enough
-
-
-def covers(noise: IntegerNoise, stretch: int, shift: int) -> bool:
-    """Tell whether the noise at a shift of 1 costs at least what it costs stretched, at `shift`.
-
-    "At least" for every epsilon at once: the hockey-stick divergence of the first lies above the second's.
-    Both are convex in exp(epsilon), and the first is linear between its own few loss values, so it is enough
-    to look there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry
-    epsilon >= 0 is enough. The margin is far above the error of either figure; a tie counts as not covered.
-    Of a loss without an upper end, which only the Gaussian has, a delta of 1e-30 is as good as none: a charge
-    counts 1e-18. Its Rényi figures at whole orders need no looking, being order·(shift/sigma)²/2.
-    """
-    if stretch == shift == 1:
-        return True
-    base = privacy_loss(noise)
-    other = privacy_loss(stretched(noise, stretch), sensitivity=shift)
-    if other.worst > base.worst:
-        return False
-    atoms = base.forward.single
-    assert atoms is not None
-    for point in (0.0, *(float(value) for value in atoms.values if 0 < value < base.worst)):
-        paid = base.delta(point)
-        if paid < _NOTHING and base.worst == inf:
-            break
-        if other.delta(point) > paid * (1 - _MARGIN):
-            return False
-    return True

@@ -93,6 +93,7 @@ def _prices(screen: Console) -> Design:
         "zeta, average",
         "epsilon, worst case",
         f"{QUERIES}x: epsilon at {DELTA}",
+        "chance of a larger loss",
         f"{QUERIES}x: epsilon, worst",
     )
     for label, *figures in zip(labels, *(each.shown() for each in senses), strict=True):

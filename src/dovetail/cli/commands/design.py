@@ -26,7 +26,8 @@ Cells: TypeAlias = Annotated[
     str, typer.Option(metavar="NUMBER", help="How many answers must stay within at once.")
 ]
 Delta: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The chance to exceed epsilon, such as 1e-6.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="How much probability the promise leaves out, such as 1e-6."),
 ]
 Zeta: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NUMBER", help="The average privacy loss allowed.")
@@ -124,6 +125,14 @@ def _shifts(text: str) -> int | tuple[int, ...]:
     return shifts[0] if len(shifts) == 1 else shifts
 
 
+def _at_delta(found: Design) -> dict[str, float]:
+    """Return the point (epsilon, delta) of a design, and how often the loss exceeds that epsilon."""
+    if found.point is None:
+        return {}
+    epsilon, delta = found.point
+    return {"epsilon_at_delta": epsilon, "delta": delta, "chance_of_more": found.total.above(epsilon)}
+
+
 def _plain(found: Design) -> dict[str, Any]:
     """Return a design for JSON; null means without bound."""
     return {
@@ -134,7 +143,8 @@ def _plain(found: Design) -> dict[str, Any]:
         "all": {
             "epsilon": finite(found.total.epsilon),
             "zeta_at_most": finite(found.queries * found.loss.zeta),
-        },
+        }
+        | _at_delta(found),
         "variance": found.utility.variance,
         "mean_abs": found.utility.mean_abs,
         "within_95": found.utility.within_95,

@@ -40,9 +40,7 @@ def noise(
     ] = "5",
     sensitivity: Sensitivity = "1",
     queries: Queries = "1",
-    delta: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Show the epsilon that is exceeded this rarely.")
-    ] = "1e-6",
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Show the epsilon of this delta.")] = "1e-6",
     as_json: Json = False,
 ) -> None:
     """Describe noises: their size, and their privacy in every sense.
@@ -74,6 +72,7 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
 
     loss = privacy_loss(noise, sensitivity=sensitivity)
     together = loss.compose(queries)
+    epsilon_at_delta = together.epsilon_at(delta)
     return {
         "mean_abs": noise.mean_abs(),
         "std": noise.std(),
@@ -87,7 +86,8 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
         "renyi_2": finite(loss.renyi(2)),
         "epsilon_all": finite(together.epsilon),
         "zeta_all_at_most": finite(queries * loss.zeta),
-        "epsilon_at_delta": finite(together.epsilon_at(delta)),
+        "epsilon_at_delta": finite(epsilon_at_delta),
+        "chance_of_more": together.above(epsilon_at_delta) if finite(epsilon_at_delta) else 0.0,
     }
 
 
@@ -110,7 +110,10 @@ def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[s
         labels["zeta_all_at_most"] = f"{uses}, average: zeta, added up"
     if sensitivity > 1:
         labels["epsilon"] += f" (sensitivity {sensitivity})"
-    return labels | {"epsilon_at_delta": f"{uses}: epsilon at delta {delta}"}
+    return labels | {
+        "epsilon_at_delta": f"{uses}: epsilon at delta {delta}",
+        "chance_of_more": "chance of a larger loss",
+    }
 
 
 def _cell(value: float | None) -> str:
