@@ -8,6 +8,7 @@ from .curve import ResponseCurve
 from .guard import Guard, run_loss
 from .hypothesis import Hypothesis
 from .learning import Learner, Measurement
+from .planner import OnlineDesign, design_online
 from .region import Region
 from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 
@@ -16,11 +17,13 @@ __all__ = [
     "Hypothesis",
     "Learner",
     "Measurement",
+    "OnlineDesign",
     "Outcome",
     "Region",
     "ResponseCurve",
     "SparseVector",
     "Thresholds",
+    "design_online",
     "measure",
     "run_loss",
     "verdict",

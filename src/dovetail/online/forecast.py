@@ -1,0 +1,151 @@
+"""What each way of answering would err by, from public facts alone: columns, questions and budget.
+
+Random public questions of the declared form stand for those that will come. No row is looked at, so where a
+way's error depends on the data (a fit from too few columns), there is no forecast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import inf, prod, sqrt
+from typing import Literal, TypeAlias
+
+from dovetail.designer.rivals import normal_sigma
+from dovetail.privacy import Budget
+from dovetail.sampling import experiment_bits
+
+Form: TypeAlias = Literal["point", "subset"]
+
+_QUESTIONS = 200
+_SEED = 20
+_NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A count with a condition on some columns: which, and how many of their values are counted."""
+
+    axes: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+def public_questions(shape: Sequence[int], ways: int, form: Form, number: int = _QUESTIONS) -> list[Question]:
+    """Return random questions of a form: one value a column, or one and each other with an even chance.
+
+    >>> public_questions((2, 9), ways=1, form="point", number=2) == public_questions((2, 9), 1, "point", 2)
+    True
+    """
+    longest = 8 * ways + sum(shape) + 64
+    bits = iter(experiment_bits(_SEED, number * longest * 8))
+    found = []
+    for _ in range(number):
+        axes: set[int] = set()
+        while len(axes) < ways:
+            axes.add((next(bits) << 8 | next(bits)) % len(shape))
+        chosen = tuple(sorted(axes))
+        found.append(Question(chosen, tuple(_values(shape[axis], form, bits) for axis in chosen)))
+    return found
+
+
+def _values(size: int, form: Form, bits: object) -> int:
+    if form == "point":
+        return 1
+    return 1 + sum(next(bits) & 1 for _ in range(size - 1))  # type: ignore[call-overload]
+
+
+def deviation(budget: Budget, uses: int) -> float:
+    """Return about the least standard deviation with which so many counts fit a budget together."""
+    worst = float(budget.epsilon_limit)
+    if budget.zeta_limit is not None:
+        worst = min(worst, float(budget.zeta_limit))
+    geometric = sqrt(2) * uses / worst
+    if budget.currency != "approximate":
+        return geometric
+    return min(geometric, normal_sigma(worst, float(budget.delta_limit), uses))
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """All tables of `way` columns, each cell with noise of one variance, and least squares."""
+
+    shape: tuple[int, ...]
+    way: int
+
+    @property
+    def tables(self) -> int:
+        """How many tables are measured."""
+        return len(list(combinations(range(len(self.shape)), self.way)))
+
+    def variance(self, question: Question) -> float:
+        """Return the variance of an answer, in those of one noise; inf where the tables do not tell it.
+
+        Every table B tells each residual C within B with weight prod of the sizes outside B, and all of them
+        are orthogonal. A count over s of n values lies along a residual by s·(1 - s/n), beside it by s²/n.
+        """
+        if len(question.axes) > self.way:
+            return inf
+        outside = prod(size for axis, size in enumerate(self.shape) if axis not in question.axes)
+        total = 0.0
+        for size in range(len(question.axes) + 1):
+            for residual in combinations(question.axes, size):
+                part = 1.0
+                for axis, count in zip(question.axes, question.values, strict=True):
+                    share = count / self.shape[axis]
+                    part *= count * (1 - share) if axis in residual else count * share
+                total += part * outside / self._information(frozenset(residual))
+        return total
+
+    def _information(self, residual: frozenset[int]) -> float:
+        return _information(self.shape, self.way, residual)
+
+
+@cache
+def _information(shape: tuple[int, ...], way: int, residual: frozenset[int]) -> float:
+    """Return the sum over tables B that hold the residual of the product of the sizes outside B."""
+    whole = prod(shape)
+    return float(
+        sum(
+            whole // prod(shape[axis] for axis in table)
+            for table in combinations(range(len(shape)), way)
+            if residual <= set(table)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """One way of answering: its root mean square error and its 95 % error over the public questions."""
+
+    name: str
+    error: float
+    bar: float
+    tables: int = 0
+
+
+def forecasts(
+    shape: Sequence[int], queries: int, ways: int, form: Form, budget: Budget, moved: int
+) -> list[Forecast]:
+    """Return the ways whose errors can be told without data, the best first."""
+    sizes = tuple(shape)
+    questions = public_questions(sizes, ways, form)
+    found = [_forecast("plain", deviation(budget, queries), 0)]
+    for way in range(ways, min(len(sizes), max(ways, 3)) + 1):
+        tables = Marginals(sizes, way)
+        mean = sum(map(tables.variance, questions)) / len(questions)
+        noise = deviation(budget, tables.tables * moved)
+        name = "histogram" if way == len(sizes) else f"{way}-way"
+        found.append(_forecast(name, noise * sqrt(mean), tables.tables))
+    if not any(each.name == "histogram" for each in found):
+        outside = [
+            prod(sizes) / prod(sizes[axis] for axis in each.axes) * prod(each.values) for each in questions
+        ]
+        noise = deviation(budget, moved)
+        found.append(_forecast("histogram", noise * sqrt(sum(outside) / len(outside)), 1))
+    return sorted(found, key=lambda each: each.bar)
+
+
+def _forecast(name: str, error: float, tables: int) -> Forecast:
+    return Forecast(name, error, _NORMAL_95 * error, tables)

@@ -1,0 +1,196 @@
+"""Choose how a run answers: a base that is measured once, a guard that checks each answer, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf, prod
+from typing import Literal, TypeAlias
+
+from dovetail import check
+from dovetail.check import Real
+from dovetail.errors import GoalUnreachable, InvalidParameter
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, PrivacyLoss
+
+from .calibration import Calibrated, Terms, base_only, calibrate
+from .curve import ResponseCurve
+from .forecast import Forecast, Form, Marginals, forecasts
+from .guard import Guard, Neighbours
+from .hypothesis import MOST_CELLS
+
+Base: TypeAlias = Literal["histogram"] | int | None
+
+_UPDATES = 50
+_MOST_QUERIES = 10**9
+
+
+@dataclass(frozen=True)
+class OnlineDesign:
+    """How a run answers, what it promises and what it costs; from public facts alone.
+
+    `base` is "histogram", the number of columns of each table that is measured, or None. `guard` is None
+    where answers are not checked. `loss` is the privacy loss of the whole run, rounded up.
+    """
+
+    shape: tuple[int, ...]
+    queries: int
+    ways: int
+    budget: Budget
+    promise: Fraction
+    base: Base
+    base_noise: IntegerNoise | None
+    guard: Guard | None
+    loss: PrivacyLoss
+    alternatives: tuple[Forecast, ...]
+
+    @property
+    def updates(self) -> int:
+        """How many answers may be measured anew."""
+        return 0 if self.guard is None else self.guard.updates
+
+    @property
+    def threshold(self) -> IntegerNoise | None:
+        """The noise of both thresholds."""
+        return None if self.guard is None else self.guard.threshold
+
+    @property
+    def curve(self) -> ResponseCurve | None:
+        """The response curve of the tests."""
+        return None if self.guard is None else self.guard.curve
+
+    @property
+    def answers(self) -> IntegerNoise | None:
+        """The noise of measured answers."""
+        return None if self.guard is None else self.guard.answers
+
+    @cached_property
+    def alpha(self) -> int | None:
+        """How far answers that pass the guard may be off, all of them at once, at the promised level."""
+        return None if self.guard is None else self.guard.alpha(self.promise)
+
+    @property
+    def tables(self) -> int:
+        """How many tables the base measures."""
+        return _tables(self.shape, self.base)
+
+    @property
+    def why(self) -> str:
+        """The reason for the choice in one sentence."""
+        best = self.alternatives[0]
+        if self.base is None:
+            return (
+                "Without a base the hypothesis learns from measured answers alone (multiplicative weights)."
+            )
+        if best.name == "plain":
+            return f"So few questions are answered best one by one: ±{best.bar:.0f} in 95 % of answers."
+        measured = "the whole histogram" if self.base == "histogram" else f"all {self.base}-way tables"
+        if self.base != "histogram" and self.base < self.ways:
+            return (
+                f"To measure {measured} is not enough for {self.ways} columns: a fit is biased, so check it."
+            )
+        return f"To measure {measured} once answers questions on {self.ways} columns without bias."
+
+    def explain(self) -> str:
+        """Say in plain words what is measured, what is checked, what is promised, and what else there was."""
+        lines = [f"The run: {self.queries} questions on up to {self.ways} of {len(self.shape)} columns"]
+        if self.base is not None and self.base_noise is not None:
+            lines.append(f"  base: tables {self.tables}, each cell with {self.base_noise!r}")
+        if self.guard is not None:
+            lines += [
+                f"  guard: {self.updates} updates, measured with {self.guard.answers!r}",
+                f"  answers that pass: all within ±{self.alpha} with probability {float(self.promise):g}",
+            ]
+        lines += ["", "Why", f"  {self.why}", "", "95 % error of each way, without bias, at this budget"]
+        lines += [f"  {each.name:<10} {each.bar:>10.1f}" for each in self.alternatives]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<online design: base {self.base}, {self.updates} updates, {self.loss!r}>"
+
+
+def design_online(
+    shape: Sequence[int],
+    *,
+    queries: int,
+    budget: Budget,
+    ways: int = 3,
+    base: Base | Literal["auto"] = "auto",
+    updates: int | Literal["auto"] = "auto",
+    promise: Real = "0.95",
+    form: Form = "subset",
+    neighbours: Neighbours = "add-remove",
+    rows: int = 1,
+) -> OnlineDesign:
+    """Design a run over columns with so many values each; no row is looked at.
+
+    A base is taken where it answers without bias and better than anything else; then no guard is needed.
+    `updates` adds a guard, which promises a largest error of every answer that passes.
+
+    >>> design_online((9, 16, 7, 2, 2), queries=1000, budget=Budget.pure(1), updates=0).base
+    3
+    """
+    sizes = _checked_shape(shape)
+    asked = check.integer("queries", queries, 1, _MOST_QUERIES)
+    columns = check.integer("ways", ways, 1, len(sizes))
+    level = check.within("promise", promise, "0.5", "0.999999999")
+    form = check.choice("form", form, ("point", "subset"))  # type: ignore[assignment]
+    moved = 1 if neighbours == "add-remove" else 2
+    listed = tuple(forecasts(sizes, asked, columns, form, budget, moved))
+    chosen = _chosen_base(sizes, base, listed)
+    number = _chosen_updates(updates, chosen)
+    found = _calibrated(budget, Terms(number, asked, _tables(sizes, chosen), neighbours, rows, str(level)))
+    return OnlineDesign(
+        sizes,
+        asked,
+        columns,
+        budget,
+        level,
+        chosen,
+        found.base,
+        found.guard,
+        found.loss,
+        listed,
+    )
+
+
+def _calibrated(budget: Budget, terms: Terms) -> Calibrated:
+    if terms.updates == 0 and terms.tables == 0:
+        raise InvalidParameter("updates", 0, "at least 1 without a base", "Give base= or updates=.")
+    return calibrate(budget, terms) if terms.updates else base_only(budget, terms)
+
+
+def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(check.integer("shape", size, 1) for size in shape)
+    if not sizes:
+        raise InvalidParameter("shape", shape, "at least one column")
+    if prod(sizes) > MOST_CELLS:
+        fix = "Use fewer columns or coarser bins."
+        raise InvalidParameter("shape", prod(sizes), f"at most {MOST_CELLS} cells", fix)
+    return sizes
+
+
+def _tables(shape: tuple[int, ...], base: Base) -> int:
+    if base is None:
+        return 0
+    return 1 if base == "histogram" else Marginals(shape, base).tables
+
+
+def _chosen_base(shape: tuple[int, ...], base: Base | str, listed: tuple[Forecast, ...]) -> Base:
+    if base is None or base == "histogram":
+        return base  # type: ignore[return-value]
+    if base != "auto":
+        return check.integer("base", base, 1, len(shape), 'Give "auto", "histogram", None or 1 to 3.')
+    bases = [each for each in listed if each.tables]
+    best = min(bases, key=lambda each: each.bar, default=None)
+    if best is None or best.bar == inf:
+        raise GoalUnreachable("No base answers such questions. Ask about fewer columns at once (ways=).")
+    return "histogram" if best.name == "histogram" else int(best.name.split("-")[0])
+
+
+def _chosen_updates(updates: int | str, base: Base) -> int:
+    if updates == "auto":
+        return _UPDATES if base is None else 0
+    return check.integer("updates", updates, 0, 10**6, 'Give "auto" or a whole number.')
