@@ -36,7 +36,7 @@ def test_a_wrong_schema_is_named(run, people: Path, tmp_path: Path) -> None:
 
 def test_a_ledger_is_created_shown_verified_and_exported(run, people: Path) -> None:
     assert "epsilon at most 1" in run("ledger", "create", "people.csv", "--budget", "epsilon=1").stdout
-    run("release", "people.csv", "--where", "age > 40", "--within", "10")
+    run("release", "people.csv", "--where", "age > '40'", "--within", "10")
     shown = run("ledger", "show", "people.csv").stdout
     assert "remains" in shown
     assert "count where age" in shown

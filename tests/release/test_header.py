@@ -31,7 +31,7 @@ def test_each_fault_has_a_message_of_its_own(tmp_path: Path, content: bytes, sai
 def test_a_mark_of_utf_8_is_not_part_of_the_first_name(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes("\ufeffage\n40\n".encode())
     with dv.Session(tmp_path / "people.csv", budget=dv.Budget.pure(1)) as session:
-        session.count(where="age > 20", noise=dv.Geometric(1))
+        session.count(where="age > '20'", noise=dv.Geometric(1))
 
 
 def counts(folder: Path, *wheres: str) -> list[int]:
@@ -50,7 +50,7 @@ def months(tmp_path: Path) -> Path:
 def test_a_folder_s_columns_are_matched_by_name(months: Path) -> None:
     (months / "feb.csv").write_text("sex,age\nF,41\nF,42\n")
     (months / "mar.csv").write_text('\ufeff"age",sex\n60,M\n')
-    assert counts(months, "age >= 40", "age > 41", "sex = 'F'", "sex = '41'") == [5, 3, 3, 0]
+    assert counts(months, "age >= '40'", "age > '41'", "sex = 'F'", "sex = '41'") == [5, 3, 3, 0]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,6 @@ def test_a_file_that_differs_is_named_whatever_its_rows_are(months: Path, conten
     for text in {content, "\n".join([first, *rows * 3]), first}:
         (months / "may.csv").write_text(text)
         with pytest.raises(dv.DataError) as caught:
-            counts(months, "age > 1")
+            counts(months, "age > '1'")
         assert said in str(caught.value)
         assert not list(months.parent.glob("*.ledger"))

@@ -197,7 +197,7 @@ def _by_column(option: str, words: Sequence[str], source: Source) -> dict[str, l
             raise InvalidParameter(
                 option, word, "written COLUMN=VALUE,VALUE,...", f"For example --{option} {example}."
             )
-        found[name] = _typed(name, _listed(option, word, listed), source)
+        found[name] = _typed(name, _listed(option, word, listed), source, edges=option == "bins")
     return found
 
 
@@ -211,10 +211,11 @@ def _listed(option: str, word: str, values: str) -> list[str]:
     return [value.strip() for value in found]
 
 
-def _typed(column: str, values: list[str], source: Source) -> list[Any]:
-    """Return words as values of the column's type."""
+def _typed(column: str, values: list[str], source: Source, *, edges: bool = False) -> list[Any]:
+    """Return words as values of the column's type; a CSV file holds texts where nothing is declared."""
     declared = source.schema.get(column) if source.schema else None
-    kind = declared.type if declared else _looks_like(values)
+    undeclared = "text" if source.format == "csv" and not edges else _looks_like(values)
+    kind = declared.type if declared else undeclared
     return [_value(column, kind, value) for value in values]
 
 

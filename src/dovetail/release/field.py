@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TypeAlias
@@ -30,12 +30,15 @@ class Field:
     """One column as a query sees it.
 
     `cast` says that the engine stores something else: each row is then converted where it can be and counts
-    as missing where it cannot, so that no row makes a query fail.
+    as missing where it cannot, so that no row makes a query fail. `decimal` and `missing_words` say how a
+    text is read.
     """
 
     name: str
     kind: str
     cast: bool = False
+    decimal: str = field(default=".", repr=False)
+    missing_words: tuple[Constant, ...] = field(default=(), repr=False)
 
     def constant(self, value: object) -> Constant:
         """Return `value` as this column's constant.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.check import choice, rational
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery, shown
 
+from .encoding import checked_encoding
 from .field import KINDS, Constant, Field
 from .question import MOST_CELLS
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from .source import Source
 
 _MOST_LISTED = 12
+_ASKED = {
+    "integer": "whole numbers",
+    "number": "numbers",
+    "boolean": "truth values",
+    "date": "days",
+    "timestamp": "times",
+}
 _BOUNDED = ("integer", "number", "date", "timestamp")
 
 
@@ -30,6 +38,10 @@ class Column:
     Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
     any other value. `step` is the lattice on which the column is summed. A drafted column stays
     unreviewed, and is refused, until its curator confirms it.
+
+    In a CSV file and in other columns that hold plain texts, `decimal` is the sign before the fraction of a
+    number, "." or ",", and `missing_words` are the texts that stand for no value. `note` is what a draft says
+    to the curator about the column.
 
     >>> Column("sex", "text", values=["Female", "Male"]).values
     ('Female', 'Male')
@@ -43,6 +55,9 @@ class Column:
     values: Any = None
     other: str | None = None
     reviewed: bool = True
+    decimal: str | None = None
+    missing_words: Any = ()
+    note: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -60,9 +75,22 @@ class Column:
             raise InvalidParameter("high", self.high, f"at least low={self.low}", f"Column {self.name}.")
         if self.step is not None and self.step <= 0:
             raise InvalidParameter("step", self.step, "a number above 0", f"Column {self.name}.")
+        self._check_reading()
         if self.values is not None:
             self._may_have("values", ("integer", "text", "boolean", "date"))
             object.__setattr__(self, "values", public_values(reader, self.values))
+
+    def _check_reading(self) -> None:
+        if self.decimal is not None:
+            choice("decimal", self.decimal, (".", ","), f"Column {self.name}.")
+            self._may_have("decimal", ("number",))
+        words = self.missing_words
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise InvalidParameter(
+                "missing_words", words, 'a list of texts such as ["NA", "-"]', f"Column {self.name}."
+            )
+        reader = Field(self.name, "text")
+        object.__setattr__(self, "missing_words", tuple(dict.fromkeys(reader.constant(w) for w in words)))
 
     def _may_have(self, name: str, kinds: tuple[str, ...]) -> None:
         if self.type not in kinds:
@@ -116,6 +144,8 @@ def listed(values: object) -> list[Any]:
 class Schema:
     """The public columns of a table; `place` is the file that they were read from.
 
+    `encoding` is that of a CSV file, UTF-8 where nothing is said.
+
     >>> schema = Schema([Column("age", "integer", low=0, high=120), Column("sex", "text")])
     >>> Schema.from_toml(schema.to_toml()) == schema
     True
@@ -123,6 +153,7 @@ class Schema:
 
     columns: Any = field(default=())
     place: Path | None = field(default=None, compare=False, repr=False)
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
@@ -132,6 +163,8 @@ class Schema:
         if len(set(names)) != len(names):
             raise InvalidParameter("columns", names, "columns with different names")
         object.__setattr__(self, "columns", columns)
+        if self.encoding is not None:
+            object.__setattr__(self, "encoding", checked_encoding(self.encoding))
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -155,7 +188,8 @@ class Schema:
             raise InvalidParameter(
                 "columns", sorted(unknown), f"among those of this schema: {', '.join(known)}", fix
             )
-        return Schema([replace(c, reviewed=True) if c.name in names else c for c in self.columns], self.place)
+        columns = [replace(c, reviewed=True) if c.name in names else c for c in self.columns]
+        return replace(self, columns=columns)
 
     def table(self, stored: Mapping[str, Stored] | None = None) -> Table:
         """Join what is declared with what the engine stores, or take the schema at its word."""
@@ -165,6 +199,15 @@ class Schema:
             raise InvalidParameter(
                 "schema", missing, f"columns of the source: {', '.join(kept)}", "Correct the names."
             )
+        for column in self.columns:
+            given = "decimal" if column.decimal else "missing_words" if column.missing_words else None
+            if given and stored is not None and kept[column.name].kind is not None:
+                raise InvalidParameter(
+                    given,
+                    getattr(column, given),
+                    f"left out for {column.name}, which the source stores as {kept[column.name].kind}",
+                    "It is for CSV files and other columns of plain texts.",
+                )
         return Table(self, dict(kept))
 
     def to_toml(self) -> str:
@@ -233,7 +276,11 @@ class Table:
     stored: Mapping[str, Stored]
 
     def field(self, name: str, asked: str = "text") -> Field:
-        """Return the column as queries see it; `asked` is its kind where nothing declares one."""
+        """Return the column as queries see it; `asked` is the kind that a query takes it for.
+
+        A column without a type holds texts: rows alone would tell numbers among them from words, and a sum
+        would take words, or numbers with a decimal comma, for 0 without a warning.
+        """
         found = self.resolve(name)
         declared, stored = self.schema.get(found), self.stored[found]
         if declared is not None and not declared.reviewed:
@@ -251,8 +298,17 @@ class Table:
             raise InvalidQuery(
                 f"Column {found} holds lists, structures or bytes, which cannot be asked about."
             )
-        kind = declared.type if declared else stored.kind or asked
-        return Field(found, kind, cast=stored.cast or kind != stored.kind)
+        kind = declared.type if declared else stored.kind or "text"
+        if declared is None and stored.kind is None and asked != "text":
+            raise InvalidQuery(
+                f"Nothing declares the type of {found}, so it holds texts and cannot be asked about as "
+                f"{_ASKED[asked]}. Declare it in the schema: Column({found!r}, {asked!r}), with decimal= and "
+                f"missing_words= where the file needs them. Schema.draft proposes a schema for you to review."
+            )
+        cast = stored.cast or kind != stored.kind
+        if declared is None:
+            return Field(found, kind, cast)
+        return Field(found, kind, cast, declared.decimal or ".", declared.missing_words)
 
     def constant(self, field: Field, value: object) -> Constant:
         """Return what a column is compared with for equality, if the schema says that a row can hold it.

@@ -14,23 +14,29 @@ if TYPE_CHECKING:
     from .schema import Schema
 
 FORMAT = "dovetail.schema/1"
-_KEYS = ("type", "low", "high", "step", "values", "other", "reviewed")
+_KEYS = ("type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words")
+_ENCODING = "encoding"
 _INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
 
 
 def schema_text(schema: Schema) -> str:
     """Return the schema as TOML text."""
     parts = [_INTRO, f"schema = {_written(FORMAT)}\n"]
+    if schema.encoding is not None:
+        parts.append(f"{_ENCODING} = {_written(schema.encoding)}\n")
     for column in schema:
         parts.append(f"\n[columns.{_written(column.name)}]\n")
+        parts.append("".join(f"# {line}\n" for line in (column.note or "").splitlines()))
         for key in _KEYS:
             value = getattr(column, key)
-            if value is None or (key == "reviewed" and value):
+            if value is None or value == () or (key == "reviewed" and value):
                 continue
             if key == "values":
                 # TOML has no null: rows without a value are declared apart.
                 parts.append(_listed([item for item in value if item is not None]))
                 parts.append("missing = true\n" if None in value else "")
+            elif key == "missing_words":
+                parts.append(_listed(list(value), key))
             else:
                 parts.append(f"{key} = {_written(value)}\n")
     return "".join(parts)
@@ -47,11 +53,13 @@ def read_schema(text: str) -> Schema:
             "schema", "the text given", f"TOML ({error})", "See Schema.to_toml()."
         ) from None
     columns = data.get("columns")
-    if data.get("schema") != FORMAT or set(data) != {"schema", "columns"} or not isinstance(columns, dict):
+    known = set(data) - {_ENCODING} == {"schema", "columns"}
+    if data.get("schema") != FORMAT or not known or not isinstance(columns, dict):
         raise InvalidParameter(
             "schema", sorted(data), f'a text with schema = "{FORMAT}" and one [columns.NAME] per column'
         )
-    return Schema([_column(name, entry) for name, entry in columns.items()])
+    found = [_column(name, entry) for name, entry in columns.items()]
+    return Schema(found, encoding=data.get(_ENCODING))
 
 
 def _column(name: str, entry: Any) -> Any:
@@ -74,11 +82,11 @@ def _column(name: str, entry: Any) -> Any:
         ) from None
 
 
-def _listed(values: list[Any]) -> str:
-    line = f"values = [{', '.join(map(_written, values))}]\n"
+def _listed(values: list[Any], key: str = "values") -> str:
+    line = f"{key} = [{', '.join(map(_written, values))}]\n"
     if len(line) <= 100:
         return line
-    return "values = [\n" + "".join(f"  {_written(value)},\n" for value in values) + "]\n"
+    return f"{key} = [\n" + "".join(f"  {_written(value)},\n" for value in values) + "]\n"
 
 
 def plain(value: Any) -> str:

@@ -129,10 +129,7 @@ def _column(node: Any, table: Table, values: list[Constant]) -> Field:
         raise InvalidQuery(
             f"{shown(spelled_node(node))} must be a column, and the other side a constant. {_POSSIBLE}"
         )
-    field = table.field(node.name, asked=kind_of(values[0]) if values else "text")
-    # '37.5' stored as text is a number when it is compared with 40.
-    untyped_number = field.cast and field.kind == "integer" and table.kind(field.name) is None
-    return Field(field.name, "number", cast=True) if untyped_number else field
+    return table.field(node.name, asked=kind_of(values[0]) if values else "text")
 
 
 def _constant(node: Any) -> Constant:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from dovetail.errors import DataError, InvalidParameter
+from dovetail.release.encoding import UTF_8, UTF_16, letters
 from dovetail.release.field import Constant, Field
 from dovetail.release.schema import Stored
 from dovetail.release.source import Source
@@ -30,6 +31,13 @@ from .spelling import Templates, placed, scaled
 
 _templates = Templates("duckdb")
 _SEPARATOR = "\x1f"
+# DuckDB leaves out a line that is longer than its limit, and takes the memory only where a line needs it.
+# Several readers at once would guess where rows begin, and fail on a line break inside of quotes.
+_CSV = (
+    "quote = '\"', escape = '\"', header = true, auto_detect = false, null_padding = true, "
+    "ignore_errors = true, strict_mode = false, hive_partitioning = false, "
+    "parallel = false, max_line_size = 536870912"
+)
 # Beyond this, searching each group takes longer than planning a list.
 _LONGEST_SEARCH = 2_000
 
@@ -86,7 +94,8 @@ class DuckDB:
             self._connection.execute("SET parquet_metadata_cache = true")
             self._read_parquet(source.files())
         elif source.format == "csv":
-            self._read_csv(csv_layout(source.files()))
+            encoding = (source.schema.encoding if source.schema else None) or UTF_8
+            self._read_csv(csv_layout(source.files(), encoding), encoding)
         else:
             self._register(source)
 
@@ -97,27 +106,19 @@ class DuckDB:
         found = self._connection.read_parquet(names, union_by_name=True, hive_partitioning=False)
         found.create_view("data")
 
-    def _read_csv(self, layout: Layout) -> None:
+    def _read_csv(self, layout: Layout, encoding: str) -> None:
         """Read every value as text: types guessed from rows would depend on the rows."""
         self._untyped = None
-        columns = [exp.column(name, quoted=True) for name in layout.names]
+        columns = [_translated(name, encoding) for name in layout.names]
         parts = []
         for number, (order, files) in enumerate(layout.orders.items()):
-            self._connection.read_csv(
-                self._names.of(files),  # type: ignore[arg-type]
-                columns=dict.fromkeys(order, "VARCHAR"),
-                delimiter=layout.delimiter,
-                quotechar='"',
-                escapechar='"',
-                header=True,
-                auto_detect=False,
-                null_padding=True,
-                ignore_errors=True,
-                strict_mode=False,
-                hive_partitioning=False,
-                # Several readers would guess where rows begin, and fail on a line break inside of quotes.
-                parallel=False,
-            ).create_view(f"part{number}")
+            names = ", ".join(map(_literal, self._names.of(files)))
+            texts = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in order)
+            options = f"columns = {{{texts}}}, delim = {_literal(layout.delimiter)}, {_CSV}"
+            options += f", encoding = '{encoding if encoding in (UTF_8, UTF_16) else 'latin-1'}'"
+            self._connection.execute(
+                f"CREATE VIEW part{number} AS SELECT * FROM read_csv([{names}], {options})"
+            )
             parts.append(exp.select(*columns).from_(f"part{number}").sql("duckdb"))
         self._connection.execute(f"CREATE VIEW data AS {' UNION ALL '.join(parts)}")
 
@@ -149,11 +150,7 @@ class DuckDB:
     def value(self, field: Field) -> Any:
         guessed = self._untyped is None or field.name in self._untyped
         column = spelled_value(
-            exp.column(field.name, quoted=True),
-            self._types[field.name],
-            field.kind,
-            cast=field.cast,
-            guessed=guessed,
+            exp.column(field.name, quoted=True), self._types[field.name], field, guessed=guessed
         )
         if field.kind == "text" and self._collated:
             column = exp.Collate(this=column, expression=exp.to_identifier("C"))
@@ -242,6 +239,20 @@ class DuckDB:
         for node in [] if having is None else list(having.find_all(exp.In)):
             _as_search(node)
         return str(placed(statement, self.relation).sql("duckdb", copy=False))
+
+
+def _literal(text: str) -> str:
+    return str(exp.Literal.string(text).sql("duckdb"))
+
+
+def _translated(name: str, encoding: str) -> Any:
+    """Spell a column of a CSV file; letters of one byte were all taken for those of Latin-1."""
+    column = exp.column(name, quoted=True)
+    changed = letters(encoding)
+    if changed is None:
+        return column
+    spelled = exp.Anonymous(this="translate", expressions=[column, *map(exp.Literal.string, changed)])
+    return exp.alias_(spelled, name, quoted=True)
 
 
 def _own_connection() -> Any:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp
+
+from dovetail.release.field import Field
 from dovetail.release.schema import Stored
 
 from .spelling import Templates
@@ -93,14 +96,23 @@ def _guessed_text(word: str) -> str:
     return f"CASE WHEN {whole} THEN CAST(TRY_CAST(x AS BIGINT) AS TEXT) ELSE CAST(x AS TEXT) END"
 
 
-def spelled_value(column: Any, word: str, kind: str, *, cast: bool = False, guessed: bool = False) -> Any:
-    """Return the column of a type as a kind.
+def spelled_value(column: Any, word: str, field: Field, *, guessed: bool = False) -> Any:
+    """Return the column of a type as the kind of a field.
 
     Of a column whose type was `guessed` from its values, every type has to read alike: what is neither the
     kind itself nor a number goes through its text.
     """
+    kind = field.kind
+    if field.missing_words:
+        text = _templates.filled(_guessed_text(word), column)
+        words = [exp.Literal.string(str(each)) for each in field.missing_words]
+        listed = exp.In(this=exp.Trim(this=text), expressions=words)
+        column = exp.case().when(listed, exp.Null()).else_(column)
+    if field.decimal == "," and word == "VARCHAR" and kind == "number":
+        # A point would be a sign between thousands, or a number in another form: nobody said which.
+        column = _templates.filled("CASE WHEN NOT CONTAINS(x, '.') THEN REPLACE(x, ',', '.') END", column)
     alike = kind == stored_as(word).kind or (kind == "number" and word != "BOOLEAN")
     if not guessed or word == "VARCHAR" or alike:
-        return _templates.filled(_spelled(word, kind, cast), column)
+        return _templates.filled(_spelled(word, kind, field.cast), column)
     text = _templates.filled(_guessed_text(word), column)
     return text if kind == "text" else _templates.filled(_spelled("VARCHAR", kind, True), text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dovetail.errors import DataError, shown
+from dovetail.release.encoding import UTF_8, UTF_16
 
 from .columnnames import check_names
 
@@ -23,12 +24,12 @@ class Layout(NamedTuple):
     orders: dict[tuple[str, ...], list[Path]]
 
 
-def csv_layout(files: Sequence[Path]) -> Layout:
+def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> Layout:
     """Return how CSV files are laid out; they must have the same columns, in any order."""
-    names, delimiter = csv_header(files[0])
+    names, delimiter = csv_header(files[0], encoding)
     orders: dict[tuple[str, ...], list[Path]] = {tuple(names): [files[0]]}
     for file in files[1:]:
-        found, sign = csv_header(file)
+        found, sign = csv_header(file, encoding)
         # A single column says nothing about its delimiter.
         if sign != delimiter and len(found) > 1 and len(names) > 1:
             raise DataError(
@@ -52,9 +53,9 @@ def _check_same(names: list[str], first: Path, found: list[str], file: Path) -> 
         )
 
 
-def csv_header(path: Path) -> tuple[list[str], str]:
+def csv_header(path: Path, encoding: str = UTF_8) -> tuple[list[str], str]:
     """Return the column names and the delimiter of a CSV file, from its first line alone."""
-    line = _first_line(path)
+    line = _first_line(path, encoding)
     delimiter = max(_SIGNS, key=line.count)
     try:
         names = next(csv.reader([line], delimiter=delimiter), [])
@@ -71,18 +72,22 @@ def csv_header(path: Path) -> tuple[list[str], str]:
     return names, delimiter
 
 
-def _first_line(path: Path) -> str:
+def _first_line(path: Path, encoding: str) -> str:
     try:
         with path.open("rb") as file:
-            line = file.readline(_LONGEST)
+            # In UTF-16 a line ends in two bytes.
+            line = file.read(_LONGEST) if encoding == UTF_16 else file.readline(_LONGEST)
     except OSError as error:
         raise DataError(f"{path.name!r} cannot be opened: {error.strerror}.") from None
     if not line:
         raise DataError(f"{path.name!r} is empty. Its first line must name its columns.")
+    if encoding != UTF_8:
+        return line.decode(encoding, "replace").partition("\n")[0]
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(
-            f"The first line of {path.name!r} is not in UTF-8. Save the file anew in that encoding; "
-            "spreadsheets call it CSV UTF-8."
+            f"The first line of {path.name!r} is not in UTF-8. Declare its encoding, for example "
+            'Schema(columns, encoding="windows-1252") or encoding = "windows-1252" in the schema file, or '
+            "save the file anew as CSV UTF-8."
         ) from None
