@@ -69,7 +69,7 @@ def test_its_own_types_are_read_or_refused_by_name(odd: Engine) -> None:
     assert cells(odd, Histogram("c", keys=["ab", "abcde", "", None])) == [2, 1, 1, 1]
     assert cells(odd, Count("u = '00000000-0000-0000-0000-00000000000a'")) == [1]
     assert cells(odd, Count("z < '2024-01-01'")) == [1]
-    assert cells(odd, Count("z >= '2024-01-01'")) == [2]
+    assert cells(odd, Count("z >= '2024-01-01'")) == [1]
     with pytest.raises(dv.InvalidQuery, match="tags holds lists"):
         cells(odd, Count("tags = 'a'"))
     assert not odd.columns()["j"].usable
@@ -83,11 +83,12 @@ def test_a_numeric_beyond_doubles_is_missing_and_never_an_error(odd: Engine) -> 
 
 
 def test_dates_before_christ_and_past_all_times_do_not_stop_a_query(odd: Engine) -> None:
-    assert cells(odd, Count("d > '2024-01-01'")) == [2]
+    assert cells(odd, Count("d > '2024-01-01'")) == [1]
     assert cells(odd, Count("d < '0001-01-01'")) == [1]
     assert cells(odd, Count("d < '2024-01-01 00:00:00'"), Column("d", "timestamp")) == [1]
-    assert cells(odd, Count("t > '2024-01-01'")) == [1]
-    assert cells(odd, Histogram("d", keys=["2024-01-01", None])) == [1, 1]
+    assert cells(odd, Count("t > '2024-01-01'")) == [0]
+    assert cells(odd, Count("t IS NULL")) == [4]
+    assert cells(odd, Histogram("d", keys=["2024-01-01", None])) == [1, 2]
 
 
 def test_every_kind_can_be_asked_of_every_column(odd: Engine) -> None:

@@ -1,7 +1,8 @@
 """Spell what a PostgreSQL column holds as the kind that a query expects, without ever failing on a row.
 
 PostgreSQL has no cast that returns NULL, so every conversion that could fail stands behind a CASE that lets
-only convertible values through. In its order of doubles and of numerics, NaN is above all numbers.
+only convertible values through. An infinite day or time is missing, like an infinite number. In its order of
+doubles and of numerics, NaN is above all numbers.
 """
 
 from __future__ import annotations
@@ -85,13 +86,15 @@ _SPELLED = {
     (_TEXT, "timestamp"): _on_its_day(
         f"CAST({_DAY} AS TIMESTAMP) + CAST(COALESCE(NULLIF(SUBSTR(x, 12), ''), '00:00') AS INTERVAL)"
     ),
-    ("date", "date"): "x",
+    ("date", "date"): "CASE WHEN ISFINITE(x) THEN x END",
     # A timestamp ends some 300,000 years on, a date 5,000,000.
-    ("date", "timestamp"): "CASE WHEN x < CAST('290000-01-01' AS DATE) THEN CAST(x AS TIMESTAMP) END",
-    ("timestamp", "timestamp"): "x",
-    ("timestamp", "date"): "CAST(x AS DATE)",
-    ("zoned", "timestamp"): "x AT TIME ZONE 'UTC'",
-    ("zoned", "date"): "CAST(x AT TIME ZONE 'UTC' AS DATE)",
+    ("date", "timestamp"): (
+        "CASE WHEN x < CAST('290000-01-01' AS DATE) AND ISFINITE(x) THEN CAST(x AS TIMESTAMP) END"
+    ),
+    ("timestamp", "timestamp"): "CASE WHEN ISFINITE(x) THEN x END",
+    ("timestamp", "date"): "CASE WHEN ISFINITE(x) THEN CAST(x AS DATE) END",
+    ("zoned", "timestamp"): "CASE WHEN ISFINITE(x) THEN x AT TIME ZONE 'UTC' END",
+    ("zoned", "date"): "CASE WHEN ISFINITE(x) THEN CAST(x AT TIME ZONE 'UTC' AS DATE) END",
 }
 _AS_TEXT = 'CAST(x AS TEXT) COLLATE "C"'
 _templates = Templates("postgres")

@@ -77,7 +77,8 @@ _SPELLED = {
     ("boolean", "boolean"): "x",
     ("boolean", "integer"): "CAST(x AS INT)",
     ("boolean", "number"): "CAST(CAST(x AS INT) AS DOUBLE)",
-    ("text", "text"): "x",
+    # Java would show what is not UTF-8 as a letter of its own.
+    ("text", "text"): "TRY_VALIDATE_UTF8(x)",
     ("text", "number"): f"CASE WHEN {_READABLE} THEN {_finite(f'TRY_CAST({_TIDY} AS DOUBLE)')} END",
     ("text", "integer"): f"CASE WHEN {_READABLE} THEN TRY_CAST({_TIDY} AS DECIMAL(38, 0)) END",
     ("text", "boolean"): texts.truth(_SHORT),
@@ -92,7 +93,7 @@ _SPELLED = {
     ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
     ("zoned", "date"): "CAST(x AS DATE)",
     # A plain STRING is compared byte by byte.
-    ("collated", "text"): "CAST(x AS STRING)",
+    ("collated", "text"): "TRY_VALIDATE_UTF8(CAST(x AS STRING))",
 }
 _templates = Templates("spark")
 
