@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log, nan, sqrt
+from math import cosh, exp, inf, log, nan, sqrt
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import (
@@ -85,19 +86,36 @@ def test_zeta_bounds_delta(pair, epsilon):
     assert loss.delta(epsilon) <= delta_from_zeta(loss.zeta, epsilon) + 1e-12
 
 
-@given(st.floats(0.05, 2), st.floats(0.01, 3))
-def test_the_bound_on_delta_is_attained(zeta, epsilon):
-    """Two outcomes with the ratio t that maximises (t - e^epsilon)/(t² - 1); the rest is equal."""
-    ratio = exp(epsilon)
-    t = ratio + sqrt(ratio * ratio - 1)
-    q1 = (exp(zeta) - 1) / (t * t - 1)
-    if t * q1 >= 1:
-        return  # no such pair: the bound is not a probability there
-    p = np.array([t * q1, 1 - t * q1])
-    q = np.array([q1, 1 - q1])
-    assert log(exp_zeta(p, q)) == pytest.approx(zeta, abs=1e-9)
-    truth = float(np.sum(np.maximum(p - ratio * q, 0)))
-    assert truth == pytest.approx(delta_from_zeta(zeta, epsilon), rel=1e-9)
+def largest_delta(zeta, epsilon):
+    """Maximise delta over all pairs by a linear programme in the masses of Q at each ratio t = P/Q."""
+    special = [exp(epsilon), exp(zeta), exp(-zeta), 1.0, exp(epsilon) + sqrt(exp(2 * epsilon) - 1)]
+    t = np.unique(np.concatenate([np.exp(np.linspace(-12, 12, 2001)), special]))
+    one, other = np.maximum(t * t, 1), np.maximum(t, 1 / t)
+    unit = 1 / np.maximum(one, other)
+    solved = linprog(
+        -np.maximum(t - exp(epsilon), 0) * unit,
+        A_ub=np.array([one * unit, other * unit]),
+        b_ub=[exp(zeta)] * 2,
+        A_eq=np.array([unit, t * unit]),
+        b_eq=[1, 1],
+    )
+    return -solved.fun
+
+
+@pytest.mark.parametrize("zeta", [0.05, 0.328, 1, 2.5])
+@pytest.mark.parametrize("epsilon", [0, 0.01, 0.1, 0.5, 1, 3])
+def test_the_bound_on_delta_is_the_largest_of_all_pairs(zeta, epsilon):
+    assert delta_from_zeta(zeta, epsilon) == pytest.approx(largest_delta(zeta, epsilon), rel=2e-6)
+
+
+@given(st.floats(0.01, 3), st.floats(0, 3))
+def test_randomised_response_attains_the_bound_near_0(zeta, epsilon):
+    if exp(epsilon) > cosh(zeta):
+        return
+    truth = exp(zeta) / (1 + exp(zeta))
+    loss = loss_of(np.array([truth, 1 - truth]), np.array([1 - truth, truth]))
+    assert loss.zeta == pytest.approx(zeta, rel=1e-9)
+    assert loss.delta(epsilon) == pytest.approx(delta_from_zeta(zeta, epsilon), rel=1e-6, abs=1e-12)
 
 
 @settings(max_examples=25)

@@ -5,7 +5,7 @@ The exact zeta of a noise is `privacy_loss(noise).zeta`; that one is charged, ne
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
+from math import cosh, exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
 
 from dovetail import check
 from dovetail.check import Real
@@ -86,13 +86,21 @@ def _zeta_rounded_laplace(epsilon: float) -> float:
 def delta_from_zeta(zeta: Real, epsilon: Real) -> float:
     """Return the largest delta that a mechanism of this zeta can have at `epsilon`, rounded up.
 
-    From exp(zeta) - 1 = E_Q max(t² - 1, 0), t = P/Q, by maximising (t - e^epsilon)/(t² - 1); it is attained.
+    With t = P/Q, exp(zeta) bounds E_Q max(t², 1) and E_Q max(t, 1/t), the other direction. Where exp(epsilon)
+    is at most cosh(zeta) both bind, and randomised response of zeta itself is the worst. Beyond, the first
+    one binds alone: E_Q (t² - 1) over t > 1 is at most exp(zeta) - 1, and (t - e^epsilon)/(t² - 1) is the
+    largest at t = e^epsilon + √(e^(2·epsilon) - 1). A linear programme over all t confirms both.
 
-    >>> round(delta_from_zeta("0.328", 1), 4)
-    0.037
+    >>> round(delta_from_zeta("0.328", 1), 4), round(delta_from_zeta("0.5", 0), 4)
+    (0.037, 0.2449)
     """
-    mean = check.within("zeta", zeta, 0, _LARGEST)
-    worst = check.within("epsilon", epsilon, 0, _LARGEST)
-    grown, ratio = expm1(float(mean)), exp(float(worst))
-    bound = grown / (2 * (ratio + sqrt(max(ratio * ratio - 1, 0.0))))
-    return min(nextafter(bound * (1 + 2.0**-48), inf), 1.0) if mean else 0.0
+    mean = float(check.within("zeta", zeta, 0, _LARGEST))
+    worst = float(check.within("epsilon", epsilon, 0, _LARGEST))
+    if not mean:
+        return 0.0
+    if exp(worst) <= cosh(mean):
+        bound = exp(worst) * expm1(mean - worst) / (exp(mean) + 1)
+    else:
+        ratio = exp(worst)
+        bound = expm1(mean) / (2 * (ratio + sqrt(max(ratio * ratio - 1, 0.0))))
+    return min(nextafter(bound * (1 + 2.0**-48), inf), 1.0)
