@@ -11,6 +11,7 @@ import pytest
 from dovetail import audit
 from dovetail.audit import certificate
 from dovetail.audit.certificate import certify
+from dovetail.audit.rejection import wrong_refusals
 from dovetail.errors import InvalidParameter
 from dovetail.noise import (
     DiscreteGaussian,
@@ -26,6 +27,7 @@ from dovetail.privacy import privacy_loss
 from dovetail.sampling.build import build
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.offsets import checks_of
+from dovetail.sampling.rejection import Refusing
 
 NARROW = Geometric("1/3")
 WIDE = GeometricMixture("1e-5", "5e-5", 100_003)
@@ -45,6 +47,8 @@ SHIPPED = [
     PiecewiseGeometric(("1e-25", "0.1"), (100,)),
     PiecewiseGeometric(("1e-30", "1e-6"), (10**7,)),
     Staircase(1),
+    Staircase(1).stretched(10),
+    Staircase("0.5", "0.3").stretched(4000),
     DiscreteGaussian(5),
     TruncatedGeometric(1, 10),
 ]
@@ -59,11 +63,43 @@ def test_every_shipped_sampler_is_certified(noise):
     assert "holds" in str(found)
 
 
-def test_a_law_drawn_by_refusals_is_certified():
-    assert audit.sampler(DiscreteGaussian(1500)).holds
+REJECTING = [DiscreteGaussian(1500), DiscreteGaussian(10**9), Staircase(1).stretched(10_000)]
 
 
-@pytest.mark.parametrize("noise", SHIPPED[:15], ids=repr)
+@pytest.mark.parametrize("noise", REJECTING, ids=repr)
+def test_a_law_drawn_by_rejection_is_certified(noise):
+    tables = sampler_for(noise)
+    assert isinstance(tables, Refusing)
+    assert audit.sampler(noise).holds
+
+
+@pytest.mark.parametrize("noise", REJECTING, ids=repr)
+@pytest.mark.parametrize("from_", [0.0, 6.0])
+def test_exponents_that_are_wrong_far_out_fail(noise, from_, monkeypatch):
+    """Draws beyond so many standard deviations are kept a little too often; the floats follow."""
+    start, exact, floats = from_ * noise.std(), type(noise).refusal, type(noise).refusals
+    monkeypatch.setattr(
+        type(noise),
+        "refusal",
+        lambda self, k: exact(self, k) * (Fraction(999, 1000) if abs(k) > start else 1),
+    )
+    monkeypatch.setattr(
+        type(noise), "refusals", lambda self, k: floats(self, k) * np.where(np.abs(k) > start, 0.999, 1.0)
+    )
+    assert "the exponents of refusing do not make the law" in wrong_refusals(noise, sampler_for(noise))
+
+
+@pytest.mark.parametrize("noise", REJECTING, ids=repr)
+@pytest.mark.parametrize("from_", [0.0, 6.0])
+def test_floats_that_are_not_the_exact_exponents_fail(noise, from_, monkeypatch):
+    start, floats = from_ * noise.std(), type(noise).refusals
+    monkeypatch.setattr(
+        type(noise), "refusals", lambda self, k: floats(self, k) + np.where(k > start, 2.0**-30, 0.0)
+    )
+    assert "wrong as floats" in str(wrong_refusals(noise, sampler_for(noise)))
+
+
+@pytest.mark.parametrize("noise", SHIPPED[:17], ids=repr)
 def test_the_audit_and_the_accounting_agree_on_epsilon_and_zeta(noise):
     found = audit.sampler(noise)
     assert found.worst_ratio == pytest.approx(found.charged_epsilon, rel=1e-14)

@@ -13,7 +13,7 @@ from dovetail.sampling.rejection import Refusing
 from dovetail.sampling.sampler import Sampler
 
 from .ratios import Ratios, ratios
-from .refusals import wrong_refusals
+from .rejection import wrong_refusals
 from .tables import check_tables
 
 _ROUNDING = 2.0**-50

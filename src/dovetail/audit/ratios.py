@@ -1,8 +1,9 @@
 """The probabilities of neighbouring values: their largest ratio and zeta, enclosed by balls.
 
 Inside a run the ratio is exp(rate) everywhere, also in the endless tail, so only the joints between runs need
-numbers. That a run is one is checked at its ends and at points between. A law without runs is looked at from
-value to value as far as its tables reach, and nothing is claimed beyond.
+numbers. That a run is one is checked at its ends and at points between. A staircase repeats itself: only the
+few values of a period where it falls lose anything. Any other law without runs is looked at from value to
+value as far as its tables reach, and nothing is claimed beyond.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from flint import arb
 
 from dovetail.exact.balls import above, ball, precision
+from dovetail.noise import StaircaseNoise
 from dovetail.sampling.law import Law, Run
 
 _BITS = 512
@@ -38,6 +40,8 @@ class Ratios:
 def ratios(law: Law, reach: int) -> Ratios:
     """Return bounds for a law; `reach` says how far to look where it has no runs."""
     with precision(_BITS + 64):
+        if isinstance(law, StaircaseNoise) and law.runs is None:
+            return _by_period(law)
         if law.runs is None:
             return _scanned(law, reach)
         if law.runs[-1].count is not None:
@@ -104,6 +108,30 @@ def _points(run: Run) -> Iterator[int]:
 def _near(value: Any, rate: Fraction) -> bool:
     difference = value - ball(rate)
     return bool(difference.contains(0)) and bool(abs(difference) <= ball(rate * _CLOSE))
+
+
+def _by_period(law: StaircaseNoise) -> Ratios:
+    """Return bounds for a staircase: it is flat but for its falls, and period after period alike."""
+    period, fall = law.sensitivity, (-ball(law.epsilon)).exp()
+    falls = sorted({law.first - 1, period - 1})
+    spread = {(period - 1) * number // _MOST_SCANNED for number in range(_MOST_SCANNED + 1)}
+    flat = {k for edge in (0, *falls) for k in (edge - 1, edge + 1)} | spread
+    findings = [
+        f"the staircase is not flat at {k}"
+        for k in sorted(k % period for k in flat)
+        if k not in falls and not abs(_log_ratio(law, k)) <= ball(_CLOSE)
+    ]
+    findings += [
+        f"the staircase does not repeat itself at {k}"
+        for k in sorted({*(edge + 1 for edge in falls), *(number * period + 1 for number in range(_POINTS))})
+        if not abs(law.tail_ball(k + period, _BITS) / law.tail_ball(k, _BITS) / fall - 1) <= ball(_CLOSE)
+    ]
+    sizes = [abs(_log_ratio(law, k)) for k in falls]
+    # The sum of p(k) + p(k + 1) over k >= 0 is 1, and a fall adds to it what it loses.
+    added = [(mass(law, k) + mass(law, k + 1)) * size.expm1() for k, size in zip(falls, sizes, strict=True)]
+    zeta = (sum(added, arb(0)) / (1 - fall)).log1p()
+    worst, least = max(above(size) for size in sizes), max(-above(-size) for size in sizes)
+    return Ratios(worst, least, above(zeta), -above(-zeta), tuple(findings))
 
 
 def _scanned(law: Law, reach: int) -> Ratios:
