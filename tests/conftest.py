@@ -61,6 +61,15 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of this test's own that takes the place of the user's data folder."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setattr("dovetail.ledger.location._user_folder", lambda: folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Start Spark in this process; where it cannot, tests fail and say what is missing rather than skip."""

@@ -16,13 +16,7 @@ from dovetail.release import Source
 ONE = dv.Budget.pure(1)
 COST = dv.Geometric("0.4")
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setattr(location, "_user_folder", lambda: folder)
-    return folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture
@@ -51,7 +45,7 @@ def test_a_file_of_a_folder_shares_the_folder_s_budget(months: Path) -> None:
         dv.Session(months / "jan.csv") as session,
         pytest.raises(dv.BudgetExceeded),
     ):
-        session.count(where="x = 1", noise=COST)
+        session.count(where="x = '1'", noise=COST)
 
 
 def test_a_folder_around_a_file_with_a_budget_says_what_to_do(months: Path) -> None:

@@ -9,13 +9,7 @@ import pytest
 
 from dovetail.ledger import default_path, location, source_name
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setattr(location, "_user_folder", lambda: folder)
-    return folder
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_a_ledger_is_kept_beside_the_data(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, LedgerError
 
 from . import options as o
 from .budgets import read_budget
@@ -48,16 +48,21 @@ class Opening:
 
     def session(self, source: Source, **options: Any) -> Session:
         """Return a session on the source; without a budget, its ledger must know the data already."""
+        from dovetail.release.identity import NOT_KNOWN
         from dovetail.session import Session
 
         limit = self._limit()
-        if limit is None and self.ledger is None and not ledger_of(source).exists():
+        begins = self.ledger is None and not ledger_of(source).exists()
+        if limit is None and begins:
             # Found out before the session would leave an empty ledger behind.
             raise _no_budget(source.name)
         try:
             self._warn_of_second_ledger(source)
             with working("Planning the whole budget ...") if options.get("queries") else nullcontext():
-                return Session(source, budget=limit, ledger=self.ledger, **self._protected(), **options)
+                opened = Session(source, budget=limit, ledger=self.ledger, **self._protected(), **options)
+            if begins and not source.shipped:
+                note(NOT_KNOWN)
+            return opened
         except InvalidParameter as error:
             if error.name == "budget" and limit is None:
                 raise _no_budget(source.name) from None
@@ -118,7 +123,11 @@ class Opening:
         """Say so where the data have a budget in their usual place and are asked through another."""
         if self.ledger is None:
             return
-        usual = ledger_of(source)
+        try:
+            usual = ledger_of(source)
+        except LedgerError as error:
+            note(str(error))
+            return
         if usual.exists() and ("://" in self.ledger or Path(self.ledger).resolve() != usual.resolve()):
             note(f"{source.name} has a ledger in {usual} too; what both allow adds up.")
 

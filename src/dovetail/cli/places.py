@@ -97,7 +97,8 @@ def data_named(place: str, table: str | None = None) -> Source | None:
     """Return the data that a word names, None where it is the place of a ledger."""
     from dovetail.release.source import FORMATS
 
-    file = "://" not in place and Path(place).suffix.lower() in FORMATS
+    # A ledger is a file, so a folder is data.
+    file = "://" not in place and (Path(place).suffix.lower() in FORMATS or Path(place).is_dir())
     return bare_source(place, table=table) if table or file or shipped(place) else None
 
 
