@@ -187,6 +187,14 @@ class Session:
         noise = noise_of_budget(self.budget, slots, self._teller.neighbours)
         return self._teller.sketched(asked, noise, slots)
 
+    def rehearse(self, query: Query | str | Sequence[Query], **pay: Any) -> None:
+        """Refuse whatever asking would refuse before it reads the data; what is not refused is charged.
+
+        For a ledger that is thrown away: a question that cannot be answered then leaves no trace.
+        """
+        asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
+        self._teller.rehearse(asked, read_pay(pay, self._plan))
+
     def plan(self, design: Any, *, queries: int) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another."""
         self._check_open()

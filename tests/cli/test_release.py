@@ -327,3 +327,34 @@ def test_a_first_question_that_cannot_be_answered_fixes_no_budget(
     run("release", "adult", *words, "--within", "5", "--budget", "epsilon=1", code=2)
     run("sql", "adult", "SELECT COUNT(*) FROM x", "--within", "5", "--budget", "epsilon=1", code=2)
     assert not list(tmp_path.rglob("*.ledger"))
+
+
+PRICEY = (("--noise", "geometric:2", "--queries", "10"), ("--epsilon", "2"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--within", "1e20"),
+        ("--noise", "geometric:1e-19", "--queries", "10"),
+        ("--noise", "geometric:2", "--queries", "10"),
+        ("--epsilon", "2"),
+        ("--epsilon", "0.1", "--request", "\x01"),
+        ("--epsilon", "0.1", "--analyst", "\x01"),
+        ("--queries", "5", "--analyst", "\x01"),
+        ("--epsilon", "0.1", "--where", "agee > 3"),
+        ("--epsilon", "0.1", "--by", "region"),
+        ("--sum", "age", "--low", "-5", "--high", "9", "--step", "1", "--clamp", "--epsilon", "0.1"),
+    ],
+)
+def test_a_refused_question_fixes_no_budget(run, people: Path, words: tuple[str, ...]) -> None:
+    for ask in (("release", str(people), *words), ("sql", str(people), "SELECT COUNT(*) FROM data", *words)):
+        if ask[0] == "release" or not {"--where", "--by", "--sum"} & set(words):
+            result = run(*ask, "--budget", "epsilon=1", code=3 if words in PRICEY else 2)
+            assert "Error:" in result.output
+            assert not list(people.parent.rglob("*ledger*"))
+
+
+@pytest.mark.parametrize("probability", ["1e-18", "1e-300", "1e-400"])
+def test_a_tiny_probability_is_priced_or_refused(run, people: Path, probability: str) -> None:
+    run("release", str(people), "--within", "5", "--probability", probability, "--budget", "epsilon=1")

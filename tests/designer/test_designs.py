@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -254,3 +255,13 @@ def test_the_corners_of_the_grid_are_within_two_percent_of_the_gaussian_and_quic
     by_name = {other.name: other.value for other in chosen.alternatives}
     assert chosen.utility.variance <= 1.02 * by_name["Gaussian"]
     assert chosen.utility.variance <= by_name["geometric"]
+
+
+@pytest.mark.parametrize("probability", ["1e-16", "1e-18", "1e-300", "1e-400", "0." + "9" * 30])
+@pytest.mark.parametrize("cells", [1, 100])
+def test_probabilities_next_to_0_and_1_are_goals_like_any_other(probability: str, cells: int) -> None:
+    goal = dv.Goal(within=5, probability=probability, cells=cells)
+    assert 0 < goal.each < 1
+    exact = 1 - mpmath.power(mpmath.mpf(probability), mpmath.mpf(1) / cells)
+    assert abs(goal.each - exact) <= 1e-15 or abs(goal.each / exact - 1) <= 1e-9
+    assert dv.design(within=5, probability=probability, cells=cells).noise

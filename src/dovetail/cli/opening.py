@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dovetail.release.query import Query
     from dovetail.session import Session
 
+    from .giving import Giving
     from .paying import Payment
 
 
@@ -68,18 +69,20 @@ class Opening:
                 raise _no_budget(source.name) from None
             raise
 
-    def rehearse(self, source: Source, payment: Payment, query: Query | str) -> None:
-        """Ask for the price first where the data have no budget yet.
+    def rehearse(self, source: Source, payment: Payment, query: Query | str, giving: Giving) -> None:
+        """Ask in a ledger that is thrown away first where the data have no budget yet.
 
-        A question that cannot be answered should not fix what is spent and whom it protects for good.
+        A question that is refused should not fix what is spent and whom it protects for good.
         """
-        if self.budget is not None:
-            with self.pricing(source) as (session, standing):
-                if standing is None:
-                    payment.quoted(session, query, self.neighbours)
+        if self.budget is None:
+            return
+        with self.pricing(source, analyst=giving.analyst) as (session, standing):
+            if standing is None:
+                pay = payment.on(session, query, self.neighbours, whole=True)
+                session.rehearse(query, **giving.keywords, **pay)
 
     @contextmanager
-    def pricing(self, source: Source) -> Iterator[tuple[Session, Standing | None]]:
+    def pricing(self, source: Source, **options: Any) -> Iterator[tuple[Session, Standing | None]]:
         """Open a session that only tells prices, and say where the budget of these data stands, if any.
 
         Data without a budget are priced against a ledger that is thrown away.
@@ -94,7 +97,9 @@ class Opening:
             with Ledger.open(place) as book:
                 standing = next((one for one in book.show(last=1).standings if one.name == source.name), None)
                 if standing is not None:
-                    with Session(source, budget=limit, ledger=book, **self._protected()) as session:
+                    with Session(
+                        source, budget=limit, ledger=book, **self._protected(), **options
+                    ) as session:
                         yield session, standing
                     return
         with (
@@ -104,6 +109,7 @@ class Opening:
                 budget=limit or Budget.pure(1),
                 ledger=Path(folder) / "none.ledger",
                 **self._protected(),
+                **options,
             ) as session,
         ):
             yield session, None

@@ -117,12 +117,15 @@ class Payment:
             )
         return quote
 
-    def on(self, session: Session, query: Query | str, neighbours: str) -> dict[str, Any]:
+    def on(
+        self, session: Session, query: Query | str, neighbours: str, *, whole: bool = False
+    ) -> dict[str, Any]:
         """Return the keywords that pay on this session; opens the plan of a noise unless it is open already.
 
-        A plan whose answers are all given is not paid for a second time: the ledger refuses.
+        A plan whose answers are all given is not paid for a second time: the ledger refuses. The plan of the
+        whole budget is opened by the session itself, or with `whole` here.
         """
-        if not self.pay or self.slots is None:
+        if self.slots is None or not (self.pay or whole):
             return self.pay
         # A question that cannot be asked must not open a plan.
         plan = self.quoted(session, query, neighbours).plan

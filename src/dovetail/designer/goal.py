@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import expm1, log1p
+from math import expm1, log, log1p
 from typing import Any
 
 from dovetail import check
@@ -48,7 +48,11 @@ class Goal:
     @property
     def each(self) -> float:
         """The chance with which a single answer may miss, about."""
-        return max(-expm1(log1p(-float(1 - self.probability)) / self.cells), 1e-300)
+        miss = float(1 - self.probability)
+        # Each logarithm is exact at one end, and the second also where a float would be 0.
+        above, below = self.probability.numerator, self.probability.denominator
+        log_met = log1p(-miss) if miss < 0.5 else log(above) - log(below)
+        return min(max(-expm1(log_met / self.cells), 1e-300), 1 - 2**-53)
 
     def __str__(self) -> str:
         cells = f"all {self.cells} answers " if self.cells > 1 else ""

@@ -179,21 +179,14 @@ class Teller:
         assert pay.spend is not None
         return [noises_at_price(each, pay.spend, self.neighbours, len(questions)) for each in questions]
 
+    def rehearse(self, queries: Sequence[Query], pay: Pay) -> None:
+        """Go through everything that can refuse queries before the data are read; the charge is recorded."""
+        self._paid(self.priced(queries, pay), pay)
+
     def answer(self, queries: Sequence[Query], pay: Pay) -> list[Answer]:
         """Answer queries together, or return what was answered to the very same before."""
         priced = self.priced(queries, pay)
-        request = Request(
-            body=self._body(priced),
-            charge=priced.charge,
-            analyst=self.analyst,
-            key=pay.request,
-            fresh=pay.fresh,
-            plan=None if priced.plan is None else priced.plan.id,
-            slots=max(priced.slots, 1),
-        )
-        for noise in (noise for each in priced.asked for noise in each.noises):
-            noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
-        given = self._reserved(request, priced, pay)
+        given = self._paid(priced, pay)
         if isinstance(given, StoredAnswer):
             stored = read_released(given.answer, [each.question for each in priced.asked])
             return self._show(stored, priced, given.answered_at, pay, True)
@@ -207,6 +200,21 @@ class Teller:
             raise
         answered_at = self.account.settle(given, written)
         return self._show(released, priced, answered_at, pay, False)
+
+    def _paid(self, priced: Priced, pay: Pay) -> Reservation | StoredAnswer:
+        """Charge what is asked, or find it answered before."""
+        request = Request(
+            body=self._body(priced),
+            charge=priced.charge,
+            analyst=self.analyst,
+            key=pay.request,
+            fresh=pay.fresh,
+            plan=None if priced.plan is None else priced.plan.id,
+            slots=max(priced.slots, 1),
+        )
+        for noise in (noise for each in priced.asked for noise in each.noises):
+            noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
+        return self._reserved(request, priced, pay)
 
     def _reserved(self, request: Request, priced: Priced, pay: Pay) -> Reservation | StoredAnswer:
         """Reserve the charge; where it is too much, say what the rest still buys for a lone question."""

@@ -38,7 +38,7 @@ def release(data: o.Data, asked: Asked, paying: Paying, opening: Opening, giving
     giving.check()
     source = opening.source(data)
     query, payment = asked.query(source), paying.read()
-    opening.rehearse(source, payment, query)
+    opening.rehearse(source, payment, query, giving)
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, query, opening.neighbours)
         answer = session.batch([query], **giving.keywords, **pay)[0]

@@ -33,7 +33,7 @@ def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giv
     """
     giving.check()
     source, payment = opening.source(data), paying.read()
-    opening.rehearse(source, payment, text)
+    opening.rehearse(source, payment, text, giving)
     with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
         pay = payment.on(session, text, opening.neighbours)
         answer = session.sql(text, **giving.keywords, **pay)
