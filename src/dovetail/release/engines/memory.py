@@ -85,9 +85,18 @@ def _column(series: Any) -> Any:
 def _texts(series: Any) -> Any:
     import pyarrow
 
-    missing = series.isna()
-    texts = [None if gone else _text_of(value) for value, gone in zip(series, missing, strict=True)]
+    texts = [None if _is_missing(value) else _text_of(value) for value in series]
     return pyarrow.array(texts, pyarrow.large_string())
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether pandas takes a value for missing; one that cannot even be looked at is."""
+    import pandas
+
+    try:
+        return bool(pandas.api.types.is_scalar(value) and pandas.isna(value))
+    except Exception:  # noqa: BLE001
+        return True
 
 
 def _text_of(value: Any) -> str | None:
