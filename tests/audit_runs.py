@@ -49,7 +49,7 @@ class InMemory:
 
     def fail(self, reservation: Reservation, reason: str) -> None: ...
 
-    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
         raise NotImplementedError
 
     def plans(self) -> list[PlanState]:

@@ -64,7 +64,7 @@ FIXED = {
     "Session.sql": "(self, text, **pay)",
     "Session.batch": "(self, queries, **pay)",
     "Session.price": "(self, query, **pay)",
-    "Session.plan": "(self, design, *, queries)",
+    "Session.plan": "(self, design, *, queries, name=None)",
     "Answer.interval": "(self, level=0.95, *, simultaneous=False)",
     "Answer.to_pandas": "(self)",
     "Answer.to_json": "(self)",

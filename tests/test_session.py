@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
@@ -398,3 +399,22 @@ def test_a_closed_session_refuses_and_spends_nothing(tmp_path: Path) -> None:
         session.plan(dv.Geometric(1), queries=2)
     with opened(tmp_path) as again:
         assert again.remaining.epsilon == 10
+
+
+def test_sessions_that_begin_at_once_share_one_plan(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    data.write_text("a\n" + "1\n" * 10)
+    place = tmp_path / "a.ledger"
+
+    def begun(_: int) -> int:
+        with dv.Session(data, budget=dv.Budget.pure(2), ledger=place, queries=5) as session:
+            return session.plans[0].id
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(begun, range(6)))) == 1
+    with dv.Session(data, ledger=place) as session:
+        assert len(session.plans) == 1
+    with dv.Session(data, ledger=tmp_path / "b.ledger", budget=dv.Budget.pure(2)) as session:
+        design = dv.Geometric("0.01")
+        assert session.plan(design, queries=2).id == session.plan(design, queries=2).id
+        assert session.plan(design, queries=2, name="more").id != session.plan(design, queries=2).id

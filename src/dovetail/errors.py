@@ -14,7 +14,8 @@
         ├── LedgerCorrupt                      the record does not verify
         ├── LedgerBusy                         another process held the ledger too long
         ├── RequestConflict                    one request key, two different requests
-        └── BudgetMismatch                     the dataset already has another budget
+        ├── BudgetMismatch                     the dataset already has another budget
+        └── AccessRefused                      a key or a grant is missing, wrong, revoked or over
 
 A message says what was given, what is allowed and what to do next, and never holds a private value.
 """
@@ -156,3 +157,7 @@ class RequestConflict(LedgerError):
 
 class BudgetMismatch(LedgerError):
     """The dataset already has another budget."""
+
+
+class AccessRefused(LedgerError):
+    """Whoever asks has no right to, or not any more; nothing was spent."""

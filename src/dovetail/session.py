@@ -195,12 +195,16 @@ class Session:
         asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
         self._teller.rehearse(asked, read_pay(pay, self._plan))
 
-    def plan(self, design: Any, *, queries: int) -> Plan:
-        """Pay now for `queries` answers of one noise, to be asked freely one after another."""
+    def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
+        """Pay now for `queries` answers of one noise, to be asked freely one after another.
+
+        Asked for again, it is the same plan, paid once; another one on purpose needs another `name`.
+        """
         self._check_open()
         slots = integer("queries", queries, low=1, high=10**6)
         noise = _noise_for_slots("design", design)
-        return open_plan(self._account, noise, slots, self._teller.neighbours, self._teller.analyst)
+        asked_by = self._teller.analyst
+        return open_plan(self._account, noise, slots, self._teller.neighbours, asked_by, name=name)
 
     @property
     def plans(self) -> list[Plan]:

@@ -214,7 +214,7 @@ def test_a_deleted_ledger_is_noticed_by_its_witness_alone(tmp_path: Path) -> Non
     place.unlink()
     with pytest.raises(LedgerCorrupt, match="older or another ledger"):
         Ledger.open(place, create=True, witness=witness)
-    place.unlink()
+    assert not place.exists()
     # What is not defended: without a witness the budget begins anew.
     with in_memory(tmp_path, ledger=place) as session:
         assert str(session.remaining) == "epsilon 1"

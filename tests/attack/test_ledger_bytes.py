@@ -141,10 +141,12 @@ def test_a_cut_ledger_is_refused(whole: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        "UPDATE dovetail_datasets SET epsilon = 0",
-        "UPDATE dovetail_datasets SET epsilon = -1",
-        "UPDATE dovetail_datasets SET budget = replace(budget, '\"1\"', '\"9\"'), cap_epsilon = 9000000000",
-        "UPDATE dovetail_events SET content = replace(content, '100000000', '1') WHERE sequence = 3",
+        "UPDATE dovetail_balances SET epsilon = 0",
+        "UPDATE dovetail_balances SET epsilon = -1",
+        "UPDATE dovetail_balances SET cap_epsilon = 9000000000",
+        "UPDATE dovetail_datasets SET budget = replace(budget, '\"1\"', '\"9\"')",
+        "UPDATE dovetail_people SET name = 'eve'",
+        "UPDATE dovetail_events SET content = replace(content, '100000000', '1') WHERE sequence = 4",
         "DELETE FROM dovetail_events WHERE sequence = (SELECT max(sequence) FROM dovetail_events)",
         "DELETE FROM dovetail_requests",
         "DELETE FROM dovetail_datasets",

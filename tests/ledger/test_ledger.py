@@ -46,7 +46,7 @@ def test_whoever_first_says_what_is_protected_settles_it(
                 book.account("visits", protects="a row added or removed")
             with pytest.raises(BudgetMismatch, match="protects a row replaced"):
                 book.account("visits", source="/data/more.csv", protects="a person added")
-            assert book.verify().sequence == 2 + (created_with is None)
+            assert book.verify().sequence == 3 + (created_with is None)
 
 
 def test_a_refused_budget_does_not_settle_what_is_protected(ledger: Ledger) -> None:
@@ -161,7 +161,7 @@ def test_the_statement_says_who_asked_what_when_and_what_remains(
 def test_the_json_export_carries_the_chain(ledger: Ledger, account: DatasetAccount) -> None:
     account.reserve(asked())
     export = json.loads(ledger.export("json"))
-    assert export["schema"] == "dovetail.ledger/1"
+    assert export["schema"] == "dovetail.ledger/2"
     head = origin(export["identity"]).hash
     for event in export["events"]:
         fields = (event[name] for name in ("sequence", "at", "kind", "dataset", "content"))

@@ -61,7 +61,7 @@ class Memory:
     def fail(self, reservation: Reservation, reason: str) -> None:
         self.events.append(f"fail: {reason}")
 
-    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
         raise NotImplementedError
 
     def plans(self) -> list[PlanState]:

@@ -1,4 +1,4 @@
-"""Remember what was spent, durably and under concurrency."""
+"""Remember what was spent, by whom, durably and under concurrency."""
 
 from __future__ import annotations
 
@@ -7,18 +7,29 @@ from dovetail.release.identity import source_name
 from .account import DatasetAccount
 from .budgets import ExPost
 from .chain import Head
+from .grants import AboveBudget, Grant
+from .keys import Key
 from .ledger import Ledger
 from .location import default_path
+from .people import People
+from .principals import Principal
 from .registry import SharedBudget
 from .statement import Statement
+from .vintages import Vintage
 
 __all__ = [
+    "AboveBudget",
     "DatasetAccount",
     "ExPost",
+    "Grant",
     "Head",
+    "Key",
     "Ledger",
+    "People",
+    "Principal",
     "SharedBudget",
     "Statement",
+    "Vintage",
     "default_path",
     "source_name",
 ]

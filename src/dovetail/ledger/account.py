@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection
 
 from dovetail.check import integer
-from dovetail.errors import (
-    BudgetExceeded,
-    InvalidParameter,
-    LedgerCorrupt,
-    LedgerError,
-)
+from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import DELTA_UNIT, Charge
 from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 
-from .amounts import columns, seal
-from .answers import answered_before, digest
-from .prepared_statements import run
-from .registry import plain
-from .schema import WHOLE, datasets, plans, requests
-from .standing import row_of, standing
-from .store import Pen, Store, event_at
+from . import requests, runs, vintages
+from .balances import Row, add, balance, budget_of, dataset_row, most_spent, spent_of
+from .grants import permitted
+from .pen import Pen
+from .plans import MOST_SLOTS, add_plan, all_plans, like, plan_row, plan_state, same_plan, take_slots
+from .principals import analyst_number, number_of
+from .requests import Asking
+from .store import Store
+from .text import composed, plain
+from .vintages import Chosen, Vintage
 
 _LONGEST_REASON = 200
-
-_RESERVE = insert(requests).values(closing=None)
-_PAY = (
-    update(datasets)
-    .where(datasets.c.id == bindparam("of"), datasets.c.latest == bindparam("seen"))
-    .values({name: bindparam(name) for name in ("epsilon", "zeta", "delta", "renyi", "latest")})
-)
-_MY_PLAN = (plans.c.id == bindparam("plan"), plans.c.dataset == bindparam("of"))
-_WANTED = bindparam("wanted", type_=WHOLE)
-_TAKE_SLOTS = update(plans).where(*_MY_PLAN, plans.c.left >= _WANTED).values(left=plans.c.left - _WANTED)
-_SLOTS = select(plans.c.slots, plans.c.left).where(*_MY_PLAN)
-_CLOSE = (
-    update(requests)
-    .where(
-        requests.c.id == bindparam("request"),
-        requests.c.dataset == bindparam("of"),
-        requests.c.state == "reserved",
-    )
-    .values(state=bindparam("state"), closing=bindparam("closing"))
-)
 
 
 class DatasetAccount:
@@ -71,10 +48,10 @@ class DatasetAccount:
     def secret(self) -> bytes:
         """Return the dataset's secret key: 32 random bytes, fixed for its life, never exported."""
         with self._store.reading() as connection:
-            return bytes(row_of(connection, self._dataset)["secret"])
+            return bytes(dataset_row(connection, self._dataset)["secret"])
 
     def spent(self) -> Charge:
-        """Return everything charged so far, unanswered reservations included."""
+        """Return everything charged so far, open reservations included; of disjoint vintages, the most."""
         return self.position()[1]
 
     def remaining(self) -> Remaining:
@@ -82,121 +59,238 @@ class DatasetAccount:
         budget, spent = self.position()
         return budget.remaining(spent)
 
-    def position(self) -> tuple[Budget, Charge]:
-        """Return the budget and everything charged so far, as they stood at one moment."""
+    def position(self, vintage: Sequence[str] = ()) -> tuple[Budget, Charge]:
+        """Return the budget and everything charged so far (to some vintages), as they stood at one moment."""
         with self._store.reading() as connection:
-            return standing(row_of(connection, self._dataset))
+            row = dataset_row(connection, self._dataset)
+            if not vintage:
+                return budget_of(row["budget"]), most_spent(connection, self._dataset)
+            chosen = vintages.choose(connection, row, vintage, None)
+            borne = [spent_of(balance(connection, self._dataset, each)) for each in chosen.bearing]
+            return budget_of(row["budget"]), Charge.largest(*borne)
 
     def reserve(self, request: Request) -> Reservation | StoredAnswer:
         """Charge the request durably, or return the stored answer to the same question.
 
-        A retry (same analyst and key) gets the stored answer; while the first attempt is unanswered it gets
-        LedgerBusy, so two attempts never both run. Raises BudgetExceeded when the charge does not fit.
+        A retry (same analyst and key) gets the stored answer; while the first attempt is under way it gets
+        LedgerBusy, and once its lease is over it takes the same charge over. Raises BudgetExceeded when the
+        charge does not fit the budget or the analyst's allotment, AccessRefused where a grant is needed.
         """
-        plain("analyst", request.analyst)
+        analyst = composed("analyst", request.analyst)
         if request.key is not None:
             plain("request", request.key)
         with self._store.writing() as pen:
-            stored = answered_before(pen.connection, self._dataset, request)
-            if stored is not None:
-                return stored
-            content: dict[str, Any] = {"analyst": request.analyst, "body": request.body}
-            if request.key is not None:
-                content["key"] = request.key
-            if request.plan is not None:
-                content["plan"] = self._take_slots(pen.connection, request.plan, request.slots)
-                content["slots"] = request.slots
+            row, principal, grant = self._asking(pen.connection, analyst)
+            chosen = vintages.choose(pen.connection, row, request.vintages, request.version)
+            asking = Asking(request, row, principal, chosen)
+            known = requests.answered_before(pen, asking, self._store.lease)
+            if known is not None:
+                return known
+            if principal is None:
+                principal = analyst_number(pen, analyst)
+            if request.plan is None:
+                paid = self._pay(pen, row, grant, chosen, request.charge)
             else:
-                content |= self._pay(pen, request.charge)
-            made = pen.record("reservation", self._dataset, content)
-            row = {"id": made.sequence, "dataset": self._dataset, "analyst": request.analyst}
-            row |= {"key": request.key, "question": digest(request.body), "state": "reserved"}
-            run(pen.connection, _RESERVE, row)
-        return Reservation(made.sequence)
+                paid = self._use_plan(pen, request, principal, chosen)
+            return requests.begin(pen, asking, principal, paid, self._store.lease)
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
-        return self._close(reservation, "answered", "answer", {"answer": answer})
+        with self._store.writing() as pen:
+            _, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            returned = runs.end_hold(pen, held, self._dataset)
+            return self._close(pen, reservation, "answered", {"answer": answer} | returned)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
-        """Record that no answer was given. The charge stays; `reason` names no value."""
-        self._close(reservation, "failed", "failure", {"reason": reason[:_LONGEST_REASON]})
-
-    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
-        """Charge a plan of `slots` answers at once; unused slots are not refunded."""
-        plain("analyst", analyst)
-        slots = integer("queries", slots, low=1, high=2**31)
+        """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
         with self._store.writing() as pen:
-            content = {"analyst": analyst, "body": body, "slots": slots} | self._pay(pen, charge)
-            made = pen.record("plan", self._dataset, content)
-            pen.connection.execute(
-                insert(plans).values(id=made.sequence, dataset=self._dataset, slots=slots, left=slots)
+            self._close(pen, reservation, "failed", {"reason": reason[:_LONGEST_REASON]})
+
+    def stored(self, request: Request) -> StoredAnswer | None:
+        """Return the stored answer that the request would get, without reserving anything."""
+        with self._store.reading() as connection:
+            row, principal, _ = self._asking(connection, composed("analyst", request.analyst))
+            chosen = vintages.choose(connection, row, request.vintages, request.version)
+            return requests.stored_answer(connection, Asking(request, row, principal, chosen))
+
+    def open_plan(
+        self,
+        body: str,
+        charge: Charge,
+        slots: int,
+        analyst: str,
+        *,
+        name: str | None = None,
+        shared: bool = False,
+        vintage: Sequence[str] = (),
+    ) -> PlanState:
+        """Charge a plan of `slots` answers at once; unused slots are not refunded.
+
+        A plan of the same body, slots, vintages, analyst and name is opened once: asking again returns it as
+        it stands, and nothing is charged. Another one on purpose has another `name`. A `shared` plan is the
+        same for every analyst and may be used by all of them.
+        """
+        return self._opened(body, charge, slots, analyst, name, shared, vintage, None)
+
+    def open_run(
+        self,
+        body: str,
+        charge: Charge,
+        updates: int,
+        analyst: str,
+        thresholds: tuple[int, int],
+        *,
+        name: str | None = None,
+        shared: bool = False,
+        vintage: Sequence[str] = (),
+    ) -> PlanState:
+        """Charge an online run at once: a plan of `updates`, with two thresholds that stay in the ledger.
+
+        Where the run was opened before, these thresholds are forgotten and the first ones hold.
+        """
+        return self._opened(body, charge, updates, analyst, name, shared, vintage, thresholds)
+
+    def thresholds(self, run: int) -> tuple[int, int]:
+        """Return the private thresholds of a run, checked against the commitment in the record."""
+        with self._store.reading() as connection:
+            said = (
+                None if plan_row(connection, run, self._dataset) is None else runs.committed(connection, run)
             )
-        return PlanState(made.sequence, body, charge, slots, slots)
+            if said is None:
+                raise InvalidParameter("run", run, f"an online run of {self.name!r}")
+            return runs.thresholds(connection, run, said)
+
+    def fire(self, reservation: Reservation, measured: str) -> bool:
+        """Store what a firing measured, using up the update that the batch holds, and take the next one.
+
+        False means that no update is left: the batch tests no further.
+        """
+        with self._store.writing() as pen:
+            row, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            return runs.fire(pen, row, held, measured)
 
     def plans(self) -> list[PlanState]:
         """Return the plans of this dataset, oldest first."""
         with self._store.reading() as connection:
-            rows = connection.execute(
-                select(plans).where(plans.c.dataset == self._dataset).order_by(plans.c.id)
-            ).all()
-            return [_plan(connection, row) for row in rows]
+            return all_plans(connection, self._dataset)
 
-    def _pay(self, pen: Pen, charge: Charge) -> dict[str, Any]:
-        """Add a charge to the sum if the budget's filter allows it; return what the event says of it."""
-        row = row_of(pen.connection, self._dataset)
-        budget, spent = standing(row)
-        if not budget.allows(spent, charge):
-            self._refuse(budget, spent, charge)
-        total = columns(spent + charge)
-        # The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more.
-        seen = {"of": self._dataset, "seen": row["latest"]}
-        if run(pen.connection, _PAY, total | seen | {"latest": pen.next}).changed != 1:
-            raise LedgerCorrupt("the sum of a dataset moved while the ledger was locked. Nothing was spent.")
-        return {"charge": charge.to_dict(), "seal": seal(row["budget"], total)}
+    def vintages(self) -> list[Vintage]:
+        """Return the vintages that were declared, oldest first."""
+        with self._store.reading() as connection:
+            return vintages.listed(connection, self._dataset)
 
-    def _refuse(self, budget: Budget, spent: Charge, charge: Charge) -> NoReturn:
-        remaining = budget.remaining(spent)
+    def declare_vintage(self, label: str, *, complete: bool = False) -> None:
+        """Declare some of the rows as a vintage; `complete` if no row will enter it any more."""
+        with self._store.writing() as pen:
+            vintages.declare(pen, self._dataset, label, complete, None)
+
+    def complete_vintage(self, label: str) -> None:
+        """Record that no row will enter a vintage any more."""
+        with self._store.writing() as pen:
+            vintages.complete(pen, self._dataset, label, None)
+
+    def declare_disjoint(self) -> None:
+        """Declare that each row lies in one vintage, so that charges on different ones do not add up.
+
+        Only where rows are protected, and for good.
+        """
+        with self._store.writing() as pen:
+            vintages.declare_disjoint(pen, self._dataset, None)
+
+    def set_version(self, version: str, *, vintage: str | None = None) -> None:
+        """Record which state of the data is there from now on; answers about another one become stale."""
+        with self._store.writing() as pen:
+            vintages.set_version(pen, self._dataset, version, vintage, None)
+
+    def _opened(
+        self,
+        body: str,
+        charge: Charge,
+        slots: int,
+        analyst: str,
+        name: str | None,
+        shared: bool,
+        labels: Sequence[str],
+        secret: tuple[int, int] | None,
+    ) -> PlanState:
+        analyst = composed("analyst", analyst)
+        slots = integer("queries", slots, low=1, high=MOST_SLOTS)
+        name = None if name is None else composed("name", name)
+        with self._store.writing() as pen:
+            row, principal, grant = self._asking(pen.connection, analyst)
+            chosen = vintages.choose(pen.connection, row, labels, None)
+            sought = like(self._dataset, chosen.vintages, body, slots, name)
+            before = same_plan(pen.connection, sought, principal, shared)
+            if before is None:
+                owner = analyst_number(pen, analyst) if principal is None else principal
+                paid = self._pay(pen, row, grant, chosen, charge)
+                if secret is not None:
+                    paid |= runs.keep_thresholds(pen, *secret)
+                number = add_plan(pen, sought, body, owner, shared, paid)
+            else:
+                number = before["id"]
+        with self._store.reading() as connection:
+            made = plan_row(connection, number, self._dataset)
+            assert made is not None
+            return plan_state(connection, made)
+
+    def _asking(self, connection: Connection, analyst: str) -> tuple[Row, int | None, Row | None]:
+        """Return the dataset, who asks (None: nobody known yet) and the grant that is charged."""
+        row = dataset_row(connection, self._dataset)
+        if row["retired"] is not None:
+            raise LedgerError(f"{self.name!r} was retired: its record is kept, nothing more is answered.")
+        principal = number_of(connection, analyst)
+        return row, principal, permitted(connection, principal, row)
+
+    def _pay(
+        self, pen: Pen, dataset: Row, grant: Row | None, chosen: Chosen, charge: Charge
+    ) -> dict[str, Any]:
+        """Add a charge to budget and allotment if both filters allow it; return what the event says of it."""
+        limits = [(dataset["id"], budget_of(dataset["budget"]))]
+        if grant is not None:
+            limits.append((grant["id"], budget_of(grant["allotment"])))
+        bearing = []
+        for subject, limit in limits:
+            for vintage in chosen.bearing:
+                row = balance(pen.connection, subject, vintage)
+                spent = spent_of(row)
+                if not limit.allows(spent, charge):
+                    self._refuse(dataset, limit, spent, charge, subject != dataset["id"])
+                bearing.append(row)
+        return {"charge": charge.to_dict(), "on": add(pen, bearing, charge)}
+
+    def _refuse(self, dataset: Row, limit: Budget, spent: Charge, charge: Charge, allotted: bool) -> NoReturn:
+        """Say which of the two is short; what others have spent is told only where answers are shared."""
+        if not allotted and dataset["answers"] == "own":
+            raise BudgetExceeded(
+                f"this costs {charge}, and the limit of {self.name!r} is reached. Nothing was spent. Ask for "
+                "less accuracy, or for fewer answers; its curator knows what is left.",
+                requested=charge,
+            )
+        remaining = limit.remaining(spent)
         smaller = "a smaller delta, " if charge.delta * DELTA_UNIT > remaining.delta > 0 else ""
+        short = f"your allotment for {self.name!r}" if allotted else f"the budget of {self.name!r}"
         raise BudgetExceeded(
-            f"this costs {charge}, but of the budget of {self.name!r} ({budget}) there remains {remaining}. "
+            f"this costs {charge}, but of {short} ({limit}) there remains {remaining}. "
             f"Nothing was spent. Ask for {smaller}less accuracy, or for fewer answers.",
             requested=charge,
             remaining=remaining,
         )
 
-    def _take_slots(self, connection: Connection, plan: int, wanted: int) -> int:
-        """Use slots of a plan that was paid before, all of them or none."""
-        wanted = integer("slots", wanted, low=1, high=2**31)
-        mine = {"plan": plan, "of": self._dataset}
-        if run(connection, _TAKE_SLOTS, mine | {"wanted": wanted}).changed == 1:
-            return plan
-        row = run(connection, _SLOTS, mine).first
-        if row is None:
-            raise InvalidParameter(
-                "plan", plan, f"a plan of {self.name!r}", "Open one with session.plan(...)."
-            )
-        short = f"this uses {wanted} answers of plan {plan}, which has {row.left} of {row.slots} left"
-        gone = f"all {row.slots} answers of plan {plan} were given: 0 left"
-        raise BudgetExceeded(
-            f"{short if row.left else gone}. Open another plan, or pay for each query.",
-            requested=wanted,
-            remaining=row.left,
-        )
+    def _use_plan(self, pen: Pen, request: Request, principal: int, chosen: Chosen) -> dict[str, Any]:
+        """Take slots of a plan, or hold one update of an online run; the plan must be for the same rows."""
+        assert request.plan is not None
+        take_slots(pen, request.plan, self._dataset, principal, request.slots)
+        row = plan_row(pen.connection, request.plan, self._dataset)
+        assert row is not None
+        if row["vintages"] != chosen.vintages:
+            raise InvalidParameter("plan", request.plan, "a plan for the vintages that are asked about")
+        paid: dict[str, Any] = {"plan": request.plan, "slots": request.slots}
+        if request.hold:
+            if request.slots != 1 or runs.committed(pen.connection, request.plan) is None:
+                raise InvalidParameter("hold", request.slots, "one update of an online run")
+            paid["held"] = 1
+        return paid
 
-    def _close(self, reservation: Reservation, state: str, kind: str, content: Mapping[str, Any]) -> datetime:
-        with self._store.writing() as pen:
-            mine = {"request": reservation.id, "of": self._dataset}
-            closed = run(pen.connection, _CLOSE, mine | {"state": state, "closing": pen.next})
-            if closed.changed != 1:
-                raise LedgerError(
-                    f"reservation {reservation.id} of {self.name!r} is not open: "
-                    "it was answered, failed or never made."
-                )
-            made = pen.record(kind, self._dataset, {"request": reservation.id, **content})
-        return datetime.fromisoformat(made.at)
-
-
-def _plan(connection: Connection, row: Any) -> PlanState:
-    content = json.loads(event_at(connection, row.id).content)
-    return PlanState(row.id, content["body"], Charge.from_dict(content["charge"]), row.slots, row.left)
+    def _close(self, pen: Pen, reservation: Reservation, state: str, content: dict[str, Any]) -> datetime:
+        return requests.close(pen, reservation, self._dataset, self.name, state, content)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
-from hashlib import sha256
 from math import floor
 from typing import Any
 
@@ -54,13 +53,3 @@ def caps(budget: Budget) -> dict[str, int | None]:
 
 def _units(limit: Fraction) -> int:
     return min(floor(limit), LARGEST)
-
-
-def seal(budget: str, spent: Mapping[str, Any]) -> str:
-    """Return the hash of a dataset's standing (its budget as JSON and `columns` of its spent sum).
-
-    Each event that changes the standing carries the seal of the new one, so that opening a ledger can
-    compare the sums with the chain without reading all of it.
-    """
-    parts = [budget, *(spent[name] for name in ("epsilon", "zeta", "delta", "renyi"))]
-    return sha256(canonical(parts).encode()).hexdigest()

@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import warnings
 
-from sqlalchemy import update
-
 from dovetail.errors import InvalidParameter
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
-from .amounts import caps, columns, seal
+from .balances import all_balances, budget_of, dataset_row, set_caps, spent_of
 from .chain import canonical
+from .pen import Pen
+from .principals import by_whom
 from .schema import datasets
-from .standing import row_of, standing
-from .store import Pen
 
 
 class ExPost(UserWarning):
     """A limit was changed after answers were given under the old one."""
 
 
-def change_budget(pen: Pen, dataset: int, budget: Budget) -> None:
-    """Replace a dataset's budget; it must cover what is spent."""
-    row = row_of(pen.connection, dataset)
-    before, spent = standing(row)
+def checked_budget(budget: object) -> Budget:
+    """Return a budget, or say what was given instead."""
+    if not isinstance(budget, Budget):
+        raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
+    return budget
+
+
+def change_budget(pen: Pen, dataset: int, budget: Budget, by: int | None = None) -> None:
+    """Replace a dataset's budget; it must cover what is spent on every vintage."""
+    row = dataset_row(pen.connection, dataset)
+    before = budget_of(row["budget"])
     if budget == before:
         return
-    if not budget.allows(Charge.zero(), spent):
+    borne = [spent_of(each) for each in all_balances(pen.connection, dataset)]
+    short = [spent for spent in borne if not budget.allows(Charge.zero(), spent)]
+    if short:
         raise InvalidParameter(
             "budget",
             str(budget),
-            f"at least what is spent ({spent})",
+            f"at least what is spent ({short[0]})",
             "What was answered cannot be taken back.",
         )
-    ex_post = spent != Charge.zero()
-    text = canonical(budget.to_dict())
+    ex_post = any(spent != Charge.zero() for spent in borne)
+    pen.update(datasets, row, {"budget": canonical(budget.to_dict())})
+    set_caps(pen, dataset, budget)
     content = {"before": before.to_dict(), "after": budget.to_dict(), "ex_post": ex_post}
-    made = pen.record("budget", dataset, content | {"seal": seal(text, columns(spent))})
-    pen.connection.execute(
-        update(datasets)
-        .where(datasets.c.id == dataset)
-        .values(budget=text, latest=made.sequence, **caps(budget))
-    )
+    pen.record("budget", dataset, content | by_whom(by))
     if ex_post:
         warnings.warn(
             "answers were given under the old budget, so the new one bounds the privacy loss only after the "

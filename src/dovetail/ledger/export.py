@@ -1,4 +1,7 @@
-"""Write the record out: JSON to keep and check elsewhere, CSV for a spreadsheet; never the secret keys."""
+"""Write the record out: JSON to keep and check elsewhere, CSV for a spreadsheet; never a secret.
+
+The JSON carries people as numbers, so that a name that is erased later is not in it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from dovetail.check import choice
 from dovetail.privacy.charge import ORDERS
 
 from .schema import SCHEMA_VERSION, events, ledger, names
+from .statement import called
 
 _AMOUNTS = ("epsilon", "zeta", "delta")
-_TEXTS = ("name", "analyst", "key", "plan", "body", "slots", "request", "answer", "reason", "source")
+_TEXTS = ("name", "key", "plan", "body", "slots", "request", "answer", "reason", "source")
 
 
 def export(connection: Connection, kind: str) -> str:
@@ -26,14 +30,14 @@ def export(connection: Connection, kind: str) -> str:
 
 def _json(connection: Connection) -> str:
     about = connection.execute(select(ledger)).one()
-    called = {row.name: row.dataset for row in connection.execute(select(names))}
+    datasets = {row.name: row.dataset for row in connection.execute(select(names))}
     rows = connection.execute(select(events).order_by(events.c.sequence)).mappings()
     return json.dumps(
         {
             "schema": f"dovetail.ledger/{SCHEMA_VERSION}",
             "identity": about.identity,
             "head": f"{about.sequence}:{about.hash}",
-            "names": called,
+            "names": datasets,
             # The content stays the text that was hashed, so that the chain can be checked from the export.
             "events": [dict(row) for row in rows],
         },
@@ -45,7 +49,8 @@ def _csv(connection: Connection) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     curve = [f"renyi_{order}" for order in ORDERS]
-    writer.writerow(["sequence", "at", "kind", "dataset", *_TEXTS, *_AMOUNTS, *curve, "hash"])
+    writer.writerow(["sequence", "at", "kind", "dataset", "analyst", *_TEXTS, *_AMOUNTS, *curve, "hash"])
+    people = called(connection)
     for row in connection.execute(select(events).order_by(events.c.sequence)):
         content = json.loads(row.content)
         charge = content.get("charge")
@@ -53,7 +58,8 @@ def _csv(connection: Connection) -> str:
         if charge is not None:
             amounts = [charge[name] for name in _AMOUNTS] + [charge["renyi"][str(order)] for order in ORDERS]
             amounts = ["inf" if amount is None else amount for amount in amounts]
-        texts = [_cell(content.get(name, "")) for name in _TEXTS]
+        who = people.get(content.get("by", 0), content.get("analyst", ""))
+        texts = [_cell(who), *(_cell(content.get(name, "")) for name in _TEXTS)]
         writer.writerow([row.sequence, row.at, row.kind, row.dataset, *texts, *amounts, row.hash])
     return out.getvalue()
 

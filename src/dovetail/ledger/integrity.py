@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from dovetail.errors import LedgerCorrupt, LedgerError
 
-from .amounts import seal
 from .chain import Event, Head, origin
-from .schema import SCHEMA_VERSION, datasets, events, ledger
-from .store import event_at
+from .pen import event_at
+from .schema import SCHEMA_VERSION, events, ledger
+from .state import EMPTY, total
 
 _ADVICE = "It is not used until its keeper has looked: run verify, or restore a backup."
 
 
 def check_opening(connection: Connection, witnessed: Head | None) -> Head:
-    """Check version, head, sums and witness; return the head. Edits in the middle are found by `verify`."""
+    """Check version, head, live rows and witness; return the head. `verify` finds edits in the middle."""
+    check_version(connection)
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
         raise LedgerCorrupt(f"the ledger has lost its head. {_ADVICE}")
-    if about.schema_version > SCHEMA_VERSION:
-        raise LedgerError(
-            f"this ledger has schema version {about.schema_version}, newer than the version {SCHEMA_VERSION} "
-            "that this Dovetail reads. Upgrade Dovetail."
-        )
     head = Head(about.sequence, about.hash)
     last = connection.execute(select(func.max(events.c.sequence))).scalar_one() or 0
     if last != head.sequence or _recomputed(connection, about.identity, last) != head.hash:
         raise LedgerCorrupt(f"the head of the ledger does not fit its last event. {_ADVICE}")
-    for row in connection.execute(select(datasets)).mappings():
-        _check_sums(connection, about.identity, row)
+    said = EMPTY if last == 0 else json.loads(event_at(connection, last).content).get("state")
+    if not about.state == said == total(connection):
+        raise LedgerCorrupt(
+            f"what the ledger holds is not what its last event says: a row was edited or put back. {_ADVICE}"
+        )
     if witnessed is not None:
         _check_witness(connection, about.identity, head, witnessed)
     return head
+
+
+def check_version(connection: Connection) -> None:
+    """Refuse a ledger that this Dovetail cannot read as it is."""
+    version = connection.execute(select(ledger.c.schema_version)).scalar_one_or_none()
+    if version is None:
+        raise LedgerCorrupt(f"the ledger has lost its head. {_ADVICE}")
+    if version > SCHEMA_VERSION:
+        raise LedgerError(
+            f"this ledger has schema version {version}, newer than the version {SCHEMA_VERSION} that this "
+            "Dovetail reads. Upgrade Dovetail."
+        )
+    if version < SCHEMA_VERSION:
+        raise LedgerError(
+            f"this ledger has schema version {version}; this Dovetail writes version {SCHEMA_VERSION}. "
+            "Migrate it on purpose, with a copy kept: Ledger.migrate."
+        )
 
 
 def _recomputed(connection: Connection, identity: str, sequence: int) -> str | None:
@@ -48,15 +63,6 @@ def _recomputed(connection: Connection, identity: str, sequence: int) -> str | N
         return None
     expected = Event(row.sequence, row.at, row.kind, row.dataset, row.content).hash_after(before.hash)
     return expected if expected == row.hash else None
-
-
-def _check_sums(connection: Connection, identity: str, row: Any) -> None:
-    """Compare a dataset's sums and budget with the seal in the event that last changed them."""
-    if _recomputed(connection, identity, row["latest"]) is not None:
-        event = event_at(connection, row["latest"])
-        if event.dataset == row["id"] and json.loads(event.content).get("seal") == seal(row["budget"], row):
-            return
-    raise LedgerCorrupt(f"the sums of dataset {row['id']} do not fit the record. {_ADVICE}")
 
 
 def _check_witness(connection: Connection, identity: str, head: Head, witnessed: Head) -> None:

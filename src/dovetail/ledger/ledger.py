@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+
+from sqlalchemy import Connection, select
 
 from dovetail.check import positive
 from dovetail.errors import DovetailError, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
-from .budgets import change_budget
+from .backup import back_up, keep_copy
+from .budgets import change_budget, checked_budget
 from .chain import Head
 from .export import export
 from .failures import sound
-from .integrity import check_opening
+from .integrity import check_opening, check_version
+from .migration import migrate
+from .people import People
+from .principals import find_principal
 from .registry import (
     check_budget,
     check_name,
-    checked_budget,
-    composed,
     find,
     known_at,
     protected_by,
     registered,
+    rename,
+    retire,
+    set_policy,
     settle_protects,
     settled,
 )
+from .schema import ledger as head_row
 from .statement import Statement, statement
 from .store import Store
+from .text import composed
 from .verify import verify
 from .witness import Witness
 
 # Seconds to wait for another writer before LedgerBusy.
 _PATIENCE = 30.0
+# Seconds after which a reservation without an answer may be taken over.
+_LEASE = 600.0
 
 
 class Ledger:
@@ -59,21 +71,25 @@ class Ledger:
         *,
         create: bool = False,
         witness: str | Path | Head | None = None,
+        copy: bool = False,
         patience: float = _PATIENCE,
+        lease: float = _LEASE,
     ) -> Ledger:
-        """Open a ledger after checking its head, its sums and its witness; refuse one that fails.
+        """Open a ledger after checking its head, what it holds and its witness; refuse one that fails.
 
-        `witness` is a file that keeps the head, or a head (`NUMBER:HASH`) that the operator noted.
-        `create` makes the ledger first if there is none.
+        The ledger remembers its witness; `witness` names the file again, or is a head (`NUMBER:HASH`) that
+        the operator noted, which then counts instead. `create` makes the ledger first if there is none.
+        A `copy` (a backup) is only read, and its witness is not asked. After `lease` seconds without an
+        answer, a retry takes over what was reserved.
         """
-        store, file, noted = _prepared(location, witness, patience)
+        store, noted = _prepared(location, witness, patience, lease, copy)
         try:
             if not store.exists():
                 if not create:
                     raise LedgerError(f"there is no ledger at {store.place}. Make one with Ledger.create.")
-                _create(store, file)
+                _create(store)
             with store.reading() as connection, sound():
-                check_opening(connection, noted if file is None else file.newest())
+                check_opening(connection, noted or _witnessed(store, connection))
         except DovetailError:
             store.close()
             raise
@@ -86,7 +102,7 @@ class Ledger:
         >>> Ledger.exists("nowhere.ledger")
         False
         """
-        store, _, _ = _prepared(location, None, _PATIENCE)
+        store, _ = _prepared(location, None, _PATIENCE)
         try:
             return store.exists()
         finally:
@@ -97,15 +113,44 @@ class Ledger:
         cls, location: str | Path, *, witness: str | Path | None = None, patience: float = _PATIENCE
     ) -> Ledger:
         """Create an empty ledger where there is none."""
-        store, file, _ = _prepared(location, witness, patience)
+        store, _ = _prepared(location, witness, patience)
         try:
             # An empty file is filled: whoever creates says that no ledger was kept there.
-            if not _create(store, file):
+            if not _create(store):
                 raise LedgerError(f"there is a ledger at {store.place} already. Open it with Ledger.open.")
         except DovetailError:
             store.close()
             raise
         return cls(store)
+
+    @classmethod
+    def migrate(
+        cls, location: str | Path, *, witness: str | Path | Head | None = None, patience: float = _PATIENCE
+    ) -> Head:
+        """Bring a ledger of an older schema version to this one; return its head.
+
+        The chain stays as it is and is verified before and after. The old file is kept beside the new one
+        as `NAME.version1`; a server keeps the old tables as `dovetail_version1_…`.
+        """
+        store, noted = _prepared(location, witness, patience)
+        try:
+            if not store.exists():
+                raise LedgerError(f"there is no ledger at {store.place}.")
+            if store.path is not None:
+                keep_copy(store.path, store.path.with_name(store.path.name + ".version1"))
+            with store.rebuilding() as connection, sound():
+                migrate(connection, noted or (None if store.given is None else store.given.newest()))
+            if store.given is not None:
+                with store.writing(store.given):
+                    pass
+            return cls(store).verify()
+        finally:
+            store.close()
+
+    @property
+    def people(self) -> People:
+        """Principals, keys and grants."""
+        return People(self._store)
 
     @property
     def place(self) -> str:
@@ -159,19 +204,47 @@ class Ledger:
         with self._store.reading() as connection:
             return bool(known_at(connection, tuple(composed("source", each) for each in source)))
 
-    def set_budget(self, dataset: str, budget: Budget) -> None:
+    def set_budget(self, dataset: str, budget: Budget, *, by: str | None = None) -> None:
         """Raise or lower a budget, never below what is spent; recorded as an event.
 
         Either one after answers were given makes the guarantee ex post: this warns, and the record says so.
         """
         checked_budget(budget)
         with self._store.writing() as pen:
-            change_budget(pen, find(pen.connection, dataset), budget)
+            change_budget(pen, find(pen.connection, dataset), budget, _number(pen.connection, by))
 
-    def show(self, dataset: str | None = None, *, last: int | None = None) -> Statement:
+    def set_policy(
+        self, dataset: str, *, answers: str | None = None, access: str | None = None, by: str | None = None
+    ) -> None:
+        """Say whose stored answers are given again (`shared`, `own`); who may ask (`anyone`, `granted`)."""
+        with self._store.writing() as pen:
+            set_policy(pen, find(pen.connection, dataset), answers, access, _number(pen.connection, by))
+
+    def rename(self, dataset: str, name: str, *, by: str | None = None) -> None:
+        """Show a dataset under another name; its old names still find it."""
+        with self._store.writing() as pen:
+            rename(pen, find(pen.connection, dataset), name, _number(pen.connection, by))
+
+    def retire(self, dataset: str, *, by: str | None = None) -> None:
+        """Answer nothing more about a dataset; its record is kept."""
+        with self._store.writing() as pen:
+            retire(pen, find(pen.connection, dataset), _number(pen.connection, by))
+
+    def start_witness(self, path: str | Path) -> None:
+        """Let a new file be the witness from now on: of this file's ledger, or of a server's on this host."""
+        witness = Witness(Path(path))
+        witness.start(self.head)
+        with self._store.writing(witness):
+            pass
+        self._store.given = None
+
+    def show(
+        self, dataset: str | None = None, *, last: int | None = None, analyst: str | None = None
+    ) -> Statement:
         """Return what was asked, when, by whom, at what charge, and what remains; prints as a table."""
         with self._store.reading() as connection:
-            return statement(connection, None if dataset is None else find(connection, dataset), last)
+            about = None if dataset is None else find(connection, dataset)
+            return statement(connection, about, last, _number(connection, analyst))
 
     def verify(self) -> Head:
         """Check every event and rebuild all sums; return the head, or raise LedgerCorrupt."""
@@ -183,6 +256,14 @@ class Ledger:
         """Return the whole record as "csv" or "json", without the secret keys."""
         with self._store.reading() as connection:
             return export(connection, kind)
+
+    def back_up(self, path: str | Path) -> Head:
+        """Copy an embedded ledger, consistently, while others write; verify the copy and return its head."""
+        if self._store.path is None:
+            raise LedgerError("a ledger on a server is backed up by the server: use pg_dump.")
+        back_up(self._store.path, Path(path))
+        with Ledger.open(path, copy=True) as copied:
+            return copied.verify()
 
     def close(self) -> None:
         """Close the connections; the ledger can be used again afterwards."""
@@ -198,10 +279,15 @@ class Ledger:
 
 
 def _prepared(
-    location: str | Path, witness: str | Path | Head | None, patience: float
-) -> tuple[Store, Witness | None, Head | None]:
-    """Return the store with its witness file or the head that was noted."""
+    location: str | Path,
+    witness: str | Path | Head | None,
+    patience: float,
+    lease: float = _LEASE,
+    copy: bool = False,
+) -> tuple[Store, Head | None]:
+    """Return the store, with its witness file, and the head that was noted."""
     positive("patience", patience, "Give seconds, such as 30.")
+    positive("lease", lease, "Give seconds, such as 600.")
     noted: Head | None = witness if isinstance(witness, Head) else None
     file: Witness | None = None
     if isinstance(witness, str):
@@ -211,12 +297,29 @@ def _prepared(
             file = Witness(Path(witness))
     elif isinstance(witness, Path):
         file = Witness(witness)
-    return Store(location, patience, file), file, noted
+    return Store(location, patience, file, timedelta(seconds=lease), copy), noted
 
 
-def _create(store: Store, file: Witness | None) -> bool:
+def _create(store: Store) -> bool:
+    if store.given is not None:
+        store.given.check_new()
     made = store.create()
-    if made and file is not None:
+    if made and store.given is not None:
         with store.reading() as connection:
-            file.append(check_opening(connection, None))
+            head = check_opening(connection, None)
+        store.given.start(head)
+        with store.writing(store.given):
+            pass
     return made
+
+
+def _witnessed(store: Store, connection: Connection) -> Head | None:
+    """Return the newest head that the ledger's witness saw; a copy has none."""
+    check_version(connection)
+    named = connection.execute(select(head_row.c.witness)).scalar_one()
+    witness = store.given if store.copy else store.witness_at(connection, named)
+    return None if witness is None else witness.newest()
+
+
+def _number(connection: Connection, name: str | None) -> int | None:
+    return None if name is None else find_principal(connection, name).id

@@ -40,7 +40,8 @@ def run(connection: Connection, statement: Executable, values: Mapping[str, Any]
     cursor.execute(text, [known[name] for name in order])
     if cursor.description is None:
         return Outcome((), cursor.rowcount)
-    make = _row(tuple(column[0] for column in cursor.description))
+    # A flipped bit in the schema can change the case of a name, which SQL does not see.
+    make = _row(tuple(column[0].lower() for column in cursor.description))
     return Outcome([make(row) for row in cursor.fetchall()], cursor.rowcount)
 
 

@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
 import warnings
 from hashlib import sha256
 from typing import Any
-from unicodedata import normalize
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, select
 
+from dovetail.check import choice
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 from dovetail.release.identity import overlap
+from dovetail.sampling import random_bytes
 
-from .amounts import caps, columns, seal
+from .balances import SHARED, budget_of, dataset_row, open_balance
 from .chain import canonical
-from .failures import sound
-from .schema import datasets, events, names, sources
-from .store import Pen
-
-_LONGEST_NAME = 1000
-_CREATION = select(events.c.content).where(events.c.sequence == bindparam("of"))
-_SAID_LATER = (
-    select(events.c.content)
-    .where(events.c.dataset == bindparam("of"), events.c.kind == "protects")
-    .order_by(events.c.sequence)
-    .limit(1)
-)
+from .pen import Pen
+from .principals import by_whom
+from .schema import datasets, names, sources
+from .text import composed, plain
 
 
 class SharedBudget(UserWarning):
     """A second name was given for a source that has a budget already."""
-
-
-def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
-    """Return a text that every store keeps unchanged: printable, not empty, not endless."""
-    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
-        raise InvalidParameter(parameter, value, f"a printable text of 1 to {longest} characters")
-    return value
-
-
-def composed(parameter: str, value: object) -> str:
-    """Return a plain name with its letters composed (NFC): what looks the same is the same.
-
-    >>> composed("name", "cafe\u0301") == "caf\u00e9"
-    True
-    """
-    return normalize("NFC", plain(parameter, value))
-
-
-def checked_budget(budget: object) -> Budget:
-    """Return a budget, or say what was given instead."""
-    if not isinstance(budget, Budget):
-        raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
-    return budget
 
 
 def settled(connection: Connection, name: str, at: tuple[str, ...]) -> int | None:
@@ -80,14 +48,14 @@ def registered(
         owner = _owner(pen.connection, name, dataset, at)
         if dataset is None and owner is not None:
             dataset = owner
+            pen.insert(names, {"name": name, "dataset": dataset, "shown": 0})
             pen.record("name", dataset, {"name": name})
-            pen.connection.execute(insert(names).values(name=name, dataset=dataset, since=pen.head.sequence))
     if dataset is None:
         dataset = _created(pen, name, at, budget, protects)
     for source in at:
         if dataset not in _exactly_at(pen.connection, source):
+            pen.insert(sources, {"source": source, "dataset": dataset})
             pen.record("source", dataset, {"source": source})
-            pen.connection.execute(insert(sources).values(source=source, dataset=dataset))
     return dataset
 
 
@@ -117,13 +85,10 @@ def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, pr
         raise InvalidParameter(
             "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
         )
-    # From the operating system itself: a key for hashing persons, not noise, so it stays outside `sampling`.
-    secret = os.urandom(32)
-    text, nothing = canonical(budget.to_dict()), columns(Charge.zero())
+    number, secret = pen.next, random_bytes(32)
     content: dict[str, Any] = {
         "name": name,
         "budget": budget.to_dict(),
-        "seal": seal(text, nothing),
         "secret_sha256": sha256(secret).hexdigest(),
     }
     if protects is not None:
@@ -132,14 +97,12 @@ def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, pr
     if others:
         # The curator's own decision: what the budgets of one source allow adds up.
         content["apart_from"] = others
-    made = pen.record("dataset", pen.next, content)
-    pen.connection.execute(
-        insert(datasets).values(
-            id=made.sequence, budget=text, latest=made.sequence, secret=secret, **nothing, **caps(budget)
-        )
-    )
-    pen.connection.execute(insert(names).values(name=name, dataset=made.sequence, since=made.sequence))
-    return made.sequence
+    row = {"id": number, "budget": canonical(budget.to_dict()), "protects": protects, "secret": secret}
+    pen.insert(datasets, row | {"answers": "shared", "access": "anyone", "vintages": "shared"})
+    open_balance(pen, number, SHARED, budget, Charge.zero())
+    pen.insert(names, {"name": name, "dataset": number, "shown": number})
+    pen.record("dataset", number, content)
+    return number
 
 
 def check_name(connection: Connection, dataset: int, name: str, share: bool | None) -> None:
@@ -160,18 +123,53 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
 
 def protected_by(connection: Connection, dataset: int) -> str | None:
     """Return whom a dataset's charges protect: said when it was created, or by the first who knew."""
-    with sound():
-        created = json.loads(connection.execute(_CREATION, {"of": dataset}).scalar_one())
-        if "protects" in created:
-            return str(created["protects"])
-        later = connection.execute(_SAID_LATER, {"of": dataset}).scalar()
-        return None if later is None else str(json.loads(later)["protects"])
+    said: str | None = dataset_row(connection, dataset)["protects"]
+    return said
 
 
 def settle_protects(pen: Pen, dataset: int, protects: str | None) -> None:
     """Record whom a dataset's charges protect, where nobody has said it yet."""
-    if protects is not None and protected_by(pen.connection, dataset) is None:
-        pen.record("protects", dataset, {"protects": plain("protects", protects)})
+    row = dataset_row(pen.connection, dataset)
+    if protects is not None and row["protects"] is None:
+        pen.update(datasets, row, {"protects": plain("protects", protects)})
+        pen.record("protects", dataset, {"protects": protects})
+
+
+def set_policy(
+    pen: Pen, dataset: int, answers: str | None, access: str | None, by: int | None = None
+) -> None:
+    """Say whose stored answers are given again (`shared` or `own`) and who may ask (`anyone`, `granted`)."""
+    row = dataset_row(pen.connection, dataset)
+    new = {
+        "answers": row["answers"] if answers is None else choice("answers", answers, ("shared", "own")),
+        "access": row["access"] if access is None else choice("access", access, ("anyone", "granted")),
+    }
+    if any(row[name] != value for name, value in new.items()):
+        pen.update(datasets, row, new)
+        pen.record("policy", dataset, new | by_whom(by))
+
+
+def rename(pen: Pen, dataset: int, name: str, by: int | None = None) -> None:
+    """Show a dataset under another name; the names that it had still find it."""
+    name = composed("name", name)
+    if _named(pen.connection, name) not in (None, dataset):
+        raise InvalidParameter("name", name, "a name that no other dataset of this ledger has")
+    query = select(names).where(names.c.name == name)
+    kept = pen.connection.execute(query).mappings().one_or_none()
+    row = {"name": name, "dataset": dataset, "shown": pen.next}
+    if kept is None:
+        pen.insert(names, row)
+    else:
+        pen.update(names, dict(kept), row)
+    pen.record("rename", dataset, {"name": name} | by_whom(by))
+
+
+def retire(pen: Pen, dataset: int, by: int | None = None) -> None:
+    """Answer nothing more about a dataset; its record is kept."""
+    row = dataset_row(pen.connection, dataset)
+    if row["retired"] is None:
+        pen.update(datasets, row, {"retired": pen.next})
+        pen.record("retired", dataset, by_whom(by))
 
 
 def check_budget(
@@ -189,14 +187,14 @@ def check_budget(
     if budget is not None and canonical(budget.to_dict()) != kept:
         raise BudgetMismatch(
             f"the budget of {first_name(connection, dataset)!r} on record is "
-            f"{Budget.from_dict(json.loads(kept))}, not {budget}. Leave the budget out to use the recorded "
+            f"{budget_of(kept)}, not {budget}. Leave the budget out to use the recorded "
             "one; its curator changes it with ledger.set_budget."
         )
 
 
 def first_name(connection: Connection, dataset: int) -> str:
-    """Return the name that a dataset was created with."""
-    query = select(names.c.name).where(names.c.dataset == dataset).order_by(names.c.since).limit(1)
+    """Return the name that a dataset was created with, or was given last by its curator."""
+    query = select(names.c.name).where(names.c.dataset == dataset).order_by(names.c.shown.desc()).limit(1)
     return str(connection.execute(query).scalar_one())
 
 
@@ -204,7 +202,11 @@ def find(connection: Connection, name: str) -> int:
     """Return the dataset of a name that must be on record."""
     dataset = _named(connection, composed("dataset", name))
     if dataset is None:
-        known = connection.execute(select(names.c.name).order_by(names.c.since).limit(10)).scalars().all()
+        known = (
+            connection.execute(select(names.c.name).order_by(names.c.shown, names.c.name).limit(10))
+            .scalars()
+            .all()
+        )
         listed = ", ".join(map(repr, known)) or "none yet"
         raise InvalidParameter("dataset", name, "a dataset of this ledger", f"It holds {listed}.")
     return dataset

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, select
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
-from .registry import first_name, protected_by
+from .balances import budget_of, most_spent
+from .grants import grants_of
+from .principals import all_principals
+from .registry import first_name
 from .schema import datasets, events, plans, requests
-from .standing import standing
 
 _SHOWN = 60
 
@@ -27,6 +29,18 @@ class Standing:
     spent: Charge
     remaining: Remaining
     protects: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one analyst was granted of a dataset, and spent of it."""
+
+    dataset: str
+    analyst: str
+    allotment: Budget
+    spent: Charge
+    remaining: Remaining
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +62,16 @@ class Statement:
 
     standings: tuple[Standing, ...]
     entries: tuple[Entry, ...]
+    shares: tuple[Share, ...] = ()
 
     def __str__(self) -> str:
         lines = []
         for one in self.standings:
             lines += [f"{one.name}: {one.budget}", f"  spent   {one.spent}", f"  remains {one.remaining}"]
             lines += [] if one.protects is None else [f"  protects {one.protects}"]
+        for each in self.shares:
+            lines += [f"{each.analyst} may ask about {each.dataset}: {each.allotment}{each.state}"]
+            lines += [f"  spent   {each.spent}", f"  remains {each.remaining}"]
         rows = [("no.", "when (UTC)", "who", "what", "state", "charge")]
         rows += [
             (
@@ -74,34 +92,81 @@ class Statement:
         return "\n".join(lines)
 
 
-def statement(connection: Connection, dataset: int | None, last: int | None) -> Statement:
-    """Read the statement of one dataset or of all; `last` limits the entries to the newest ones."""
+# The events that a curator wants to see.
+_SHOWN_KINDS = (
+    *("reservation", "plan", "budget", "dataset", "policy", "retired", "rename", "grant", "revoked grant"),
+    *("vintage", "complete", "disjoint", "version", "principal", "erasure", "key", "revoked key"),
+    *("witness", "migration"),
+)
+
+
+def statement(
+    connection: Connection, dataset: int | None, last: int | None, analyst: int | None = None
+) -> Statement:
+    """Read the statement of one dataset or of all; `last` limits the entries to the newest ones.
+
+    With `analyst`, only what that principal did and was granted.
+    """
     chosen = select(datasets).order_by(datasets.c.id)
     if dataset is not None:
         chosen = chosen.where(datasets.c.id == dataset)
-    called: dict[int, str] = {}
+    titles: dict[int, str] = {}
     standings = []
-    for row in map(dict[str, Any], connection.execute(chosen).mappings().all()):
-        called[row["id"]] = first_name(connection, row["id"])
-        budget, spent = standing(row)
-        protects = protected_by(connection, row["id"])
-        standings.append(Standing(called[row["id"]], budget, spent, budget.remaining(spent), protects))
+    for row in connection.execute(chosen).mappings().all():
+        titles[row["id"]] = first_name(connection, row["id"])
+        budget, spent = budget_of(row["budget"]), most_spent(connection, row["id"])
+        remaining = budget.remaining(spent)
+        standings.append(Standing(titles[row["id"]], budget, spent, remaining, row["protects"]))
+    who = called(connection)
+    rows = connection.execute(_entries(dataset, last, analyst)).all()
+    entries = tuple(_entry(row, titles, who) for row in reversed(rows))
+    return Statement(tuple(standings), entries, _shares(connection, dataset, analyst, titles, who))
+
+
+def _entries(dataset: int | None, last: int | None, analyst: int | None) -> Any:
     query = (
         select(events, requests.c.state, plans.c.left)
         .outerjoin(requests, requests.c.id == events.c.sequence)
         .outerjoin(plans, plans.c.id == events.c.sequence)
-        .where(events.c.kind.in_(("reservation", "plan", "budget", "dataset")))
+        .where(events.c.kind.in_(_SHOWN_KINDS))
         .order_by(events.c.sequence.desc())
     )
     if dataset is not None:
         query = query.where(events.c.dataset == dataset)
-    rows = connection.execute(query.limit(last) if last is not None else query).all()
-    return Statement(tuple(standings), tuple(_entry(row, called) for row in reversed(rows)))
+    if analyst is not None:
+        query = query.where((requests.c.principal == analyst) | (plans.c.owner == analyst))
+    return query if last is None else query.limit(last)
 
 
-def _entry(row: Any, called: dict[int, str]) -> Entry:
+def called(connection: Connection) -> dict[int, str]:
+    """Return what everybody is called now; whose name was erased is a number."""
+    return {each.id: str(each) for each in all_principals(connection)}
+
+
+def _shares(
+    connection: Connection,
+    dataset: int | None,
+    analyst: int | None,
+    titles: dict[int, str],
+    who: dict[int, str],
+) -> tuple[Share, ...]:
+    return tuple(
+        Share(
+            titles[each.dataset],
+            who[each.principal],
+            each.allotment,
+            each.spent,
+            each.allotment.remaining(each.spent),
+            " (revoked)" if each.revoked else "" if each.expires is None else f" (until {each.expires[:16]})",
+        )
+        for each in grants_of(connection, analyst, dataset)
+    )
+
+
+def _entry(row: Any, titles: dict[int, str], who: dict[int, str]) -> Entry:
     content = json.loads(row.content)
     charge = Charge.from_dict(content["charge"]) if "charge" in content else None
+    state = ""
     match row.kind:
         case "reservation":
             # A crash leaves a reservation without an answer: it stays spent, and is shown as such.
@@ -114,6 +179,14 @@ def _entry(row: Any, called: dict[int, str]) -> Entry:
         case "budget":
             state = "ex post" if content["ex_post"] else ""
             what = f"budget: {Budget.from_dict(content['after'])}"
+        case "dataset":
+            what = f"created with {Budget.from_dict(content['budget'])}"
+        case "grant":
+            what = f"grant to {who[content['principal']]}: {Budget.from_dict(content['allotment'])}"
         case _:
-            state, what = "", f"created with {Budget.from_dict(content['budget'])}"
-    return Entry(row.sequence, row.at, called[row.dataset], content.get("analyst", ""), what, state, charge)
+            told = (
+                content[name] for name in ("name", "label", "version", "role", "path") if content.get(name)
+            )
+            what = " ".join((row.kind, *map(str, told)))
+    by = who.get(content.get("by", 0), content.get("analyst", ""))
+    return Entry(row.sequence, row.at, titles.get(row.dataset, ""), by, what, state, charge)

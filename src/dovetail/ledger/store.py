@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from socket import gethostname
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, insert, inspect, text, update
 
-from dovetail.errors import LedgerCorrupt
+from dovetail.errors import LedgerError
 
-from . import chain
-from .chain import Event, Head, canonical, origin
+from .chain import Head, origin
 from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
+from .pen import Pen
 from .prepared_statements import run
-from .schema import SCHEMA_VERSION, events, ledger, metadata
-from .witness import Witness
+from .schema import SCHEMA_VERSION, ledger, metadata
+from .state import EMPTY
+from .witness import Witness, remember, remembered
 
 # The same statement locks both stores. In PostgreSQL it waits for the row and returns its newest version;
 # every later statement of a READ COMMITTED transaction then sees all that was committed before. SQLite holds
 # its lock already.
-_LOCK = update(ledger).values(sequence=ledger.c.sequence).returning(ledger.c.sequence, ledger.c.hash)
-_ADVANCE = (
+_LOCK = (
     update(ledger)
-    .where(ledger.c.sequence == bindparam("found"), ledger.c.hash == bindparam("found_hash"))
-    .values(sequence=bindparam("sequence"), hash=bindparam("hash"))
+    .values(sequence=ledger.c.sequence)
+    .returning(ledger.c.sequence, ledger.c.hash, ledger.c.state, ledger.c.witness)
 )
-_RECORD = insert(events)
-_EVENT = select(events).where(events.c.sequence == bindparam("number"))
 _SECRETS = ("password", "sslpassword", "passfile", "sslkey")
 # Any fixed number: it keeps two processes from creating the same tables.
 _CREATION_LOCK = 0x646F7665
@@ -49,10 +49,19 @@ class _Engines(NamedTuple):
 class Store:
     """The transactions of one ledger. Safe to share between threads, and after fork."""
 
-    def __init__(self, location: str | Path, patience: float, witness: Witness | None = None) -> None:
+    def __init__(
+        self,
+        location: str | Path,
+        patience: float,
+        witness: Witness | None = None,
+        lease: timedelta = timedelta(minutes=10),
+        copy: bool = False,
+    ) -> None:
         self._where = parsed(location)
         self._patience = patience
-        self._witness = witness
+        self.given = witness
+        self.lease = lease
+        self.copy = copy
         self._engines = self._connected()
         self._inherited: list[_Engines] = []
 
@@ -114,7 +123,8 @@ class Store:
             metadata.create_all(connection)
             identity = uuid.uuid4().hex
             row = {"id": 1, "schema_version": SCHEMA_VERSION, "identity": identity}
-            connection.execute(insert(ledger), row | {"sequence": 0, "hash": origin(identity).hash})
+            row |= {"sequence": 0, "hash": origin(identity).hash, "state": EMPTY, "witness": 0}
+            connection.execute(insert(ledger), row)
         return True
 
     @contextmanager
@@ -124,56 +134,56 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Pen]:
-        """Hold the only pen; what was recorded is durable when this ends, and undone if it raises."""
+    def writing(self, starting: Witness | None = None) -> Iterator[Pen]:
+        """Hold the only pen; what was recorded is durable when this ends, and undone if it raises.
+
+        Where the ledger has a witness (or is `starting` one), the head is appended to it after the commit;
+        if its file cannot even be opened, nothing is recorded.
+        """
+        if self.copy:
+            raise LedgerError(f"{self.place} was opened as a copy, which is only read. Nothing was recorded.")
+        with ExitStack() as after:
+            with translated(self.place), self._own().writer.begin() as connection:
+                sequence, link, state, named = run(connection, _LOCK).rows[0]
+                witness = starting or self.witness_at(connection, named)
+                if witness is None and named:
+                    raise LedgerError(
+                        f"every host that writes to the ledger {self.place} keeps a witness of its own. "
+                        "Start this host's with ledger.start_witness(FILE)."
+                    )
+                pen = Pen(connection, Head(sequence, link), state, named)
+                yield pen
+                if witness is not None and (pen.written or starting):
+                    if witness.since == 0:
+                        witness = remember(pen, self.host, witness)
+                    append = after.enter_context(witness.opened())
+                pen.put_down()
+            if witness is not None and pen.written:
+                append(pen.head)
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[Connection]:
+        """Hold the whole database for a migration; it is undone if this raises."""
         with translated(self.place), self._own().writer.begin() as connection:
-            pen = Pen(connection, Head(*run(connection, _LOCK).rows[0]))
-            yield pen
-            pen.put_down()
-        if self._witness is not None and pen.written:
-            self._witness.append(pen.head)
+            if self.path is None:
+                connection.execute(text(f"LOCK TABLE {ledger.name} IN ACCESS EXCLUSIVE MODE"))
+            yield connection
+
+    @property
+    def host(self) -> str:
+        """Return whose witness is meant: a file has one, a server one on each host that writes to it."""
+        return "" if self.path is not None else gethostname()
+
+    def witness_at(self, connection: Connection, named: int) -> Witness | None:
+        """Return the witness that writers here feed; `named` is the event that last named one, or 0."""
+        known = remembered(connection, self.host) if named else None
+        if known is not None and self.given is not None and known.path != self.given.path:
+            raise LedgerError(
+                f"the witness of the ledger {self.place} is {known.path}, not {self.given.path}. "
+                "Leave witness= out, or change it with ledger.start_witness."
+            )
+        return known or self.given
 
     def close(self) -> None:
         """Close this process's connections."""
         self._own().writer.dispose()
-
-
-class Pen:
-    """The right to append to the record, for the length of one transaction."""
-
-    def __init__(self, connection: Connection, head: Head) -> None:
-        self.connection = connection
-        self.head = head
-        self._found = head
-
-    @property
-    def next(self) -> int:
-        """Return the number that the next event will have."""
-        return self.head.sequence + 1
-
-    @property
-    def written(self) -> bool:
-        """Tell whether anything was recorded."""
-        return self.head != self._found
-
-    def record(self, kind: str, dataset: int, content: Mapping[str, Any]) -> Event:
-        """Append one event and link it to the chain."""
-        event = Event(self.next, chain.now().isoformat(), kind, dataset, canonical(content))
-        self.head = Head(event.sequence, event.hash_after(self.head.hash))
-        row = {"sequence": event.sequence, "at": event.at, "kind": kind, "dataset": dataset}
-        run(self.connection, _RECORD, row | {"content": event.content, "hash": self.head.hash})
-        return event
-
-    def put_down(self) -> None:
-        """Move the head; it must still be where it was found."""
-        if not self.written:
-            return
-        found = {"found": self._found.sequence, "found_hash": self._found.hash}
-        moved = {"sequence": self.head.sequence, "hash": self.head.hash}
-        if run(self.connection, _ADVANCE, found | moved).changed != 1:
-            raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
-
-
-def event_at(connection: Connection, sequence: int) -> Any:
-    """Return the row of one event, or None."""
-    return run(connection, _EVENT, {"number": sequence}).first

@@ -1,40 +1,80 @@
-"""A witness remembers the head of a ledger elsewhere, so that an old copy put in its place is noticed."""
+"""A witness remembers the head of a ledger elsewhere, so that an old copy put in its place is noticed.
+
+The ledger remembers its witness, so every writer feeds it whether or not they have heard of it.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from dovetail.errors import InvalidParameter, LedgerError
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
 
 from .chain import Head
+from .pen import Pen
+from .prepared_statements import run
+from .schema import witnesses
 
 # Several processes may append out of order by a few lines; the newest head is surely among the last ones.
 _TAIL = 64 * 1024
+_HERE = select(witnesses).where(witnesses.c.host == bindparam("of"))
 
 
 class Witness:
     """A file with one head per line, appended after each commit and before any answer is given.
 
-    It belongs on another disk, or wherever whoever can replace the ledger cannot write.
+    It belongs on another disk, or wherever whoever can replace the ledger cannot write. `since` is the event
+    that made the ledger remember it, 0 while it does not.
     """
 
-    def __init__(self, path: Path) -> None:
-        if path.is_dir():
+    def __init__(self, path: Path, since: int = 0) -> None:
+        self.path = Path(os.path.realpath(path))
+        if self.path.is_dir():
             raise InvalidParameter("witness", str(path), "a file", "Name a file in that folder.")
-        self.path = path
+        self.since = since
 
-    def append(self, head: Head) -> None:
-        """Add a head durably. One short write is atomic in append mode, so processes need no lock."""
+    def check_new(self) -> None:
+        """Refuse a file that has seen a ledger: it is not the witness of a new one."""
+        if self.path.exists() and self.path.stat().st_size:
+            raise LedgerCorrupt(
+                f"the witness {self.path} saw an older or another ledger, which is not there. Find it; a new "
+                "ledger needs a new witness."
+            )
+
+    def start(self, head: Head) -> None:
+        """Make the file, which must not be there or be empty, and write a first head into it."""
+        self.check_new()
+        with self.opened(os.O_CREAT) as append:
+            append(head)
+
+    @contextmanager
+    def opened(self, create: int = 0) -> Iterator[Callable[[Head], None]]:
+        """Open the file and return how to add a head durably; a failure before that says nothing is recorded.
+
+        One short write is atomic in append mode, so processes need no lock.
+        """
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                line = f"{head}\n".encode()
-                if os.write(descriptor, line) != len(line):
-                    raise OSError("short write")
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | create, 0o600)
+        except OSError as error:
+            raise LedgerError(
+                f"the witness {self.path} cannot be written: {error.strerror}. Nothing was recorded. "
+                "Restore it; whoever lost it starts another with ledger.start_witness."
+            ) from error
+        try:
+            yield lambda head: self._append(descriptor, head)
+        finally:
+            os.close(descriptor)
+
+    def _append(self, descriptor: int, head: Head) -> None:
+        try:
+            line = f"{head}\n".encode()
+            if os.write(descriptor, line) != len(line):
+                raise OSError("short write")
+            os.fsync(descriptor)
         except OSError as error:
             raise LedgerError(
                 f"the witness {self.path} cannot be written: {error.strerror or error}. "
@@ -46,8 +86,9 @@ class Witness:
         heads = [head for head in map(_parsed, self._last_lines()) if head is not None]
         if not heads:
             raise LedgerError(
-                f"the witness {self.path} is missing or empty. If it is new, write the ledger's head into "
-                "it: open the ledger without it and print ledger.head."
+                f"the witness {self.path} is missing or empty. Restore it. If it is new, or lost for good, "
+                "open the ledger with the head that you noted (witness=NUMBER:HASH; print ledger.head) and "
+                "call ledger.start_witness."
             )
         return max(heads, key=lambda head: head.sequence)
 
@@ -61,6 +102,26 @@ class Witness:
             return []
         except OSError as error:
             raise LedgerError(f"the witness {self.path} cannot be read: {error.strerror}.") from error
+
+
+def remembered(connection: Connection, host: str) -> Witness | None:
+    """Return the witness that the ledger remembers for a host."""
+    row = run(connection, _HERE, {"of": host}).first
+    return None if row is None else Witness(Path(row.path), row.since)
+
+
+def remember(pen: Pen, host: str, witness: Witness) -> Witness:
+    """Make the ledger remember a witness, so that every writer feeds it from now on."""
+    since = pen.next
+    row = {"host": host, "path": str(witness.path), "since": since}
+    old = run(pen.connection, _HERE, {"of": host}).first
+    if old is None:
+        pen.insert(witnesses, row)
+    else:
+        pen.update(witnesses, old._asdict(), row)
+    pen.record("witness", 0, {"host": host, "path": row["path"]})
+    pen.witness = since
+    return Witness(witness.path, since)
 
 
 def _parsed(line: bytes) -> Head | None:

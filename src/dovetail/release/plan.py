@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -147,12 +147,15 @@ def open_plan(
     analyst: str,
     *,
     session: bool = False,
+    name: str | None = None,
 ) -> Plan:
-    """Charge a plan to the account and return it."""
+    """Charge a plan to the account and return it, or the same plan as it was opened before.
+
+    The plan of a whole session's budget is shared by all who ask; another one is its analyst's own.
+    """
     plan = sketched_plan(account, noise, slots, neighbours)
     body = json.dumps({"plan": noise.to_dict(), "neighbours": neighbours, "session": session}, sort_keys=True)
-    state = account.open_plan(body, plan.charge, slots, analyst)
-    return replace(plan, id=state.id, session=session, left=state.left)
+    return stored_plan(account.open_plan(body, plan.charge, slots, analyst, name=name, shared=session))
 
 
 def sketched_plan(account: Account, noise: IntegerNoise, slots: int, neighbours: Neighbours) -> Plan:

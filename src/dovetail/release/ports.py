@@ -17,7 +17,9 @@ class Request:
     `body` is the canonical JSON of the typed query, its noise and its neighbours: two requests are the same
     question exactly when their bodies are equal. `key` is the caller's retry key. `fresh` asks for a new
     answer even when one is stored. `plan` names the plan that pays; then `charge` is not added again and
-    `slots` of the plan's answers are used up, all or none (a mean is a sum and a count: two).
+    `slots` of the plan's answers are used up, all or none (a mean is a sum and a count: two). `vintages` are
+    the labels of the rows that are meant, `version` the state of the data (None: as its curator last said).
+    With `hold`, the plan is an online run and one of its updates is held until the batch ends.
     """
 
     body: str
@@ -27,22 +29,35 @@ class Request:
     fresh: bool = False
     plan: int | None = None
     slots: int = 1
+    vintages: tuple[str, ...] = ()
+    version: str | None = None
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Permission to touch the data: the charge is already recorded as spent."""
+    """Permission to touch the data: the charge is already recorded as spent.
+
+    `attempt` counts who took it over after a lease was over; `public` is what outsiders may see of it.
+    """
 
     id: int
+    attempt: int = 1
+    public: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """An answer given before; it costs nothing to give it again."""
+    """An answer given before; it costs nothing to give it again.
+
+    It is `stale` when the data have another `version` now than the one that it is about.
+    """
 
     body: str
     answer: str
     answered_at: datetime
+    version: str | None = None
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,7 @@ class PlanState:
     charge: Charge
     slots: int
     left: int
+    name: str | None = None
 
 
 class Account(Protocol):
@@ -84,8 +100,20 @@ class Account(Protocol):
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays; `reason` names no value."""
 
-    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str) -> PlanState:
-        """Charge a plan of `slots` answers at once; unused slots are not refunded."""
+    def open_plan(
+        self,
+        body: str,
+        charge: Charge,
+        slots: int,
+        analyst: str,
+        *,
+        name: str | None = None,
+        shared: bool = False,
+    ) -> PlanState:
+        """Charge a plan of `slots` answers at once; unused slots are not refunded.
+
+        The same body, slots, analyst and name give the same plan, charged once; a `shared` one is everyone's.
+        """
 
     def plans(self) -> list[PlanState]:
         """Return the plans of this dataset, oldest first."""

@@ -1,0 +1,40 @@
+"""Copies of an embedded ledger: consistent while others write, readable by their owner alone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from dovetail.errors import LedgerError
+
+from .failures import translated
+
+
+def back_up(ledger: Path, target: Path) -> None:
+    """Copy a ledger's file to a place where there is none, through SQLite itself."""
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise LedgerError(f"a copy cannot be made at {target}: {error.strerror}.") from error
+    with translated(str(ledger)):
+        live, copy = sqlite3.connect(ledger), sqlite3.connect(target)
+        try:
+            live.backup(copy)
+        finally:
+            live.close()
+            copy.close()
+    descriptor = os.open(target, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def keep_copy(ledger: Path, target: Path) -> None:
+    """Keep a copy of a ledger before it is changed; one that is there already is not replaced."""
+    if target.exists():
+        raise LedgerError(
+            f"{target} is there already, perhaps the copy of an earlier attempt. Move it away first."
+        )
+    back_up(ledger, target)

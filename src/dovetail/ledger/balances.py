@@ -1,0 +1,88 @@
+"""What was spent of a budget or of an allotment, per vintage, and how a charge is added to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import Charge
+
+from .amounts import caps, charge_of, columns
+from .failures import sound
+from .pen import Pen
+from .prepared_statements import run
+from .schema import balances, datasets
+
+# What a dataset bears as a whole: all of it where vintages share the budget.
+SHARED = 0
+
+Row = Mapping[str, Any]
+
+_DATASET = select(datasets).where(datasets.c.id == bindparam("of"))
+_BALANCE = select(balances).where(
+    balances.c.subject == bindparam("of"), balances.c.vintage == bindparam("in_vintage")
+)
+_BALANCES = select(balances).where(balances.c.subject == bindparam("of")).order_by(balances.c.vintage)
+
+
+def dataset_row(connection: Connection, dataset: int) -> Row:
+    """Return a dataset's row by column name."""
+    found: Row = run(connection, _DATASET, {"of": dataset}).rows[0]._asdict()
+    return found
+
+
+def balance(connection: Connection, subject: int, vintage: int = SHARED) -> Row:
+    """Return what was spent of a dataset's budget or of a grant's allotment, for one vintage."""
+    found: Row = run(connection, _BALANCE, {"of": subject, "in_vintage": vintage}).rows[0]._asdict()
+    return found
+
+
+def all_balances(connection: Connection, subject: int) -> list[Row]:
+    """Return the balances of all vintages; the one that all share comes first."""
+    return [row._asdict() for row in run(connection, _BALANCES, {"of": subject}).rows]
+
+
+def spent_of(row: Row) -> Charge:
+    """Return the sum that a balance holds."""
+    with sound():
+        return charge_of(row)
+
+
+def most_spent(connection: Connection, subject: int) -> Charge:
+    """Return, entry by entry, the most that was spent on any vintage: charges of disjoint ones do not add."""
+    rows = all_balances(connection, subject)
+    return spent_of(rows[0]) if len(rows) == 1 else Charge.largest(*map(spent_of, rows))
+
+
+@lru_cache(maxsize=256)
+def budget_of(text: str) -> Budget:
+    """Read a budget as the ledger keeps it."""
+    with sound():
+        return Budget.from_dict(json.loads(text))
+
+
+def open_balance(pen: Pen, subject: int, vintage: int, budget: Budget, borne: Charge) -> None:
+    """Begin a balance with what is borne already."""
+    row = {"subject": subject, "vintage": vintage, "latest": pen.next}
+    pen.insert(balances, row | columns(borne) | caps(budget))
+
+
+def add(pen: Pen, rows: Sequence[Row], charge: Charge) -> list[list[int]]:
+    """Add a charge that was found to fit to balances; return which, as the event tells it.
+
+    The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more at the caps.
+    """
+    for row in rows:
+        pen.update(balances, row, columns(spent_of(row) + charge) | {"latest": pen.next})
+    return [[row["subject"], row["vintage"]] for row in rows]
+
+
+def set_caps(pen: Pen, subject: int, budget: Budget) -> None:
+    """Let the database hold every balance of a subject to a changed limit."""
+    for row in all_balances(pen.connection, subject):
+        pen.update(balances, row, caps(budget) | {"latest": pen.next})

@@ -1,0 +1,138 @@
+"""Grants: an analyst may ask about a dataset, up to an allotment in the dataset's own currency."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.errors import AccessRefused, InvalidParameter
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import Charge
+
+from .balances import Row, all_balances, budget_of, dataset_row, most_spent, open_balance, set_caps
+from .chain import canonical
+from .keys import moment, past
+from .pen import Pen
+from .prepared_statements import run
+from .principals import by_whom
+from .schema import grants
+
+_OF = select(grants).where(grants.c.principal == bindparam("who"), grants.c.dataset == bindparam("of"))
+
+
+class AboveBudget(UserWarning):
+    """An allotment is larger than the budget of the dataset, which holds first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What an analyst may spend of a dataset, and has."""
+
+    id: int
+    principal: int
+    dataset: int
+    allotment: Budget
+    spent: Charge
+    expires: str | None
+    revoked: bool
+
+
+def grant_row(connection: Connection, principal: int, dataset: int) -> Row | None:
+    """Return the grant of a principal for a dataset, revoked or not."""
+    row = run(connection, _OF, {"who": principal, "of": dataset}).first
+    return None if row is None else row._asdict()
+
+
+def permitted(connection: Connection, principal: int | None, dataset: Row) -> Row | None:
+    """Return the grant that a question is charged to, None where none is needed; refuse who has no right."""
+    row = None if principal is None else grant_row(connection, principal, dataset["id"])
+    if row is None and dataset["access"] == "anyone":
+        return None
+    if row is None or row["revoked"] is not None or past(row["expires"]):
+        raise AccessRefused("you have no grant for this dataset, or no longer. Nothing was spent.")
+    return row
+
+
+def give(
+    pen: Pen, principal: int, dataset: int, allotment: Budget, expires: datetime | None, by: int | None
+) -> int:
+    """Grant an allotment, or change one; it never falls below what was spent of it, revoked or not."""
+    owner = dataset_row(pen.connection, dataset)
+    budget = budget_of(owner["budget"])
+    if allotment.currency != budget.currency:
+        raise InvalidParameter(
+            "allotment",
+            allotment,
+            f"in the dataset's own currency ({budget})",
+            "What is spent adds up in it.",
+        )
+    until = moment("expires", expires)
+    row = grant_row(pen.connection, principal, dataset)
+    text = canonical(allotment.to_dict())
+    values = {"allotment": text, "expires": None if until is None else until.isoformat(), "revoked": None}
+    if row is None:
+        number = pen.next
+        pen.insert(grants, {"id": number, "principal": principal, "dataset": dataset} | values)
+        for kept in all_balances(pen.connection, dataset):
+            open_balance(pen, number, kept["vintage"], allotment, Charge.zero())
+    else:
+        number = row["id"]
+        spent = most_spent(pen.connection, number)
+        if not allotment.allows(Charge.zero(), spent):
+            raise InvalidParameter("allotment", str(allotment), f"at least what was spent of it ({spent})")
+        pen.update(grants, row, values)
+        set_caps(pen, number, allotment)
+    above = not _within(allotment, budget)
+    content = {"grant": number, "principal": principal, "allotment": allotment.to_dict(), "above": above}
+    pen.record("grant", dataset, content | {"expires": values["expires"]} | by_whom(by))
+    if above:
+        warnings.warn(
+            f"the allotment ({allotment}) is above the budget of the dataset ({budget}), which holds first.",
+            AboveBudget,
+            stacklevel=4,
+        )
+    return number
+
+
+def withdraw(pen: Pen, principal: int, dataset: int, by: int | None) -> None:
+    """Revoke a grant; what was spent of it is kept and counts if it is given again."""
+    row = grant_row(pen.connection, principal, dataset)
+    if row is None:
+        raise InvalidParameter("name", principal, "somebody with a grant for this dataset")
+    if row["revoked"] is None:
+        pen.update(grants, row, {"revoked": pen.next})
+        pen.record("revoked grant", dataset, {"grant": row["id"]} | by_whom(by))
+
+
+def grants_of(
+    connection: Connection, principal: int | None = None, dataset: int | None = None
+) -> list[Grant]:
+    """Return the grants of one analyst, of one dataset, or all."""
+    query = select(grants).order_by(grants.c.id)
+    if principal is not None:
+        query = query.where(grants.c.principal == principal)
+    if dataset is not None:
+        query = query.where(grants.c.dataset == dataset)
+    return [
+        Grant(
+            row.id,
+            row.principal,
+            row.dataset,
+            budget_of(row.allotment),
+            most_spent(connection, row.id),
+            row.expires,
+            row.revoked is not None,
+        )
+        for row in connection.execute(query).all()
+    ]
+
+
+def _within(allotment: Budget, budget: Budget) -> bool:
+    return (
+        allotment.epsilon_limit <= budget.epsilon_limit
+        and allotment.delta_limit <= budget.delta_limit
+        and (allotment.zeta_limit or 0) <= (budget.zeta_limit or 0)
+    )

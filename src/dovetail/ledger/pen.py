@@ -1,0 +1,148 @@
+"""The pen that appends to the record: events, and the rows that follow from them, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Insert,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from dovetail.errors import LedgerCorrupt
+
+from . import chain
+from .chain import Event, Head, canonical
+from .prepared_statements import run
+from .schema import events, ledger
+from .state import columns_of, moved, share
+
+_ADVANCE = (
+    update(ledger)
+    .where(ledger.c.sequence == bindparam("found"), ledger.c.hash == bindparam("found_hash"))
+    .values({name: bindparam(name) for name in ("sequence", "hash", "state", "witness")})
+)
+_RECORD = insert(events)
+_EVENT = select(events).where(events.c.sequence == bindparam("number"))
+
+
+class Made(NamedTuple):
+    """The number and the date of an event that a pen recorded."""
+
+    sequence: int
+    at: str
+
+
+class Pen:
+    """The right to append to the record, for the length of one transaction.
+
+    Events are linked and written when the pen is put down. The last one carries the digest of all that can
+    still be used after the transaction, so every change of a row goes through the pen.
+    """
+
+    def __init__(self, connection: Connection, head: Head, state: str, witness: int) -> None:
+        self.connection = connection
+        self.head = head
+        self.witness = witness
+        self._state = state
+        self._moved = 0
+        self._pending: list[tuple[Made, str, int, dict[str, Any]]] = []
+
+    @property
+    def next(self) -> int:
+        """Return the number that the next event will have."""
+        return self.head.sequence + len(self._pending) + 1
+
+    @property
+    def written(self) -> bool:
+        """Tell whether anything was recorded."""
+        return bool(self._pending)
+
+    def record(self, kind: str, dataset: int, content: Mapping[str, Any]) -> Made:
+        """Append one event."""
+        made = Made(self.next, chain.now().isoformat())
+        self._pending.append((made, kind, dataset, dict(content)))
+        return made
+
+    def insert(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+        """Add a row; a column that is not named is NULL. Return the whole row."""
+        whole = dict.fromkeys(columns_of(table)) | row
+        run(self.connection, _insertion(table), whole)
+        self._moved += share(table, whole)
+        return whole
+
+    def update(self, table: Table, row: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a row that was read under the lock, if it is still the same; return it as it is now."""
+        changed = {**row, **values}
+        found = {f"found_{name}": row[name] for name in _guards(table)}
+        given = {f"new_{name}": value for name, value in values.items()}
+        if run(self.connection, _change(table, tuple(values)), found | given).changed != 1:
+            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
+        self._moved += share(table, changed) - share(table, row)
+        return changed
+
+    def delete(self, table: Table, row: Mapping[str, Any]) -> None:
+        """Remove a row that was read under the lock."""
+        found = {f"found_{name}": row[name] for name in _guards(table)}
+        if run(self.connection, _removal(table), found).changed != 1:
+            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
+        self._moved -= share(table, row)
+
+    def put_down(self) -> None:
+        """Write the events and move the head; it must still be where it was found."""
+        if not self._pending:
+            return
+        found = {"found": self.head.sequence, "found_hash": self.head.hash}
+        state = moved(self._state, self._moved)
+        self._pending[-1][3]["state"] = state
+        for made, kind, dataset, content in self._pending:
+            text_ = canonical(content)
+            event = Event(made.sequence, made.at, kind, dataset, text_)
+            self.head = Head(made.sequence, event.hash_after(self.head.hash))
+            row = {"sequence": made.sequence, "at": made.at, "kind": kind, "dataset": dataset}
+            run(self.connection, _RECORD, row | {"content": text_, "hash": self.head.hash})
+        new = {"sequence": self.head.sequence, "hash": self.head.hash, "state": state}
+        if run(self.connection, _ADVANCE, found | new | {"witness": self.witness}).changed != 1:
+            raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
+
+
+def _guards(table: Table) -> tuple[str, ...]:
+    """Return the columns that a row is found by: its key, and the event that changed it last."""
+    latest = ("latest",) if "latest" in table.c else ()
+    return (*table.primary_key.columns.keys(), *latest)
+
+
+def _found(table: Table) -> list[ColumnElement[bool]]:
+    return [table.c[name] == bindparam(f"found_{name}") for name in _guards(table)]
+
+
+@lru_cache(maxsize=64)
+def _insertion(table: Table) -> Insert:
+    return insert(table)
+
+
+@lru_cache(maxsize=64)
+def _change(table: Table, columns: tuple[str, ...]) -> Update:
+    new = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in columns}
+    return update(table).where(*_found(table)).values(new)
+
+
+@lru_cache(maxsize=64)
+def _removal(table: Table) -> Delete:
+    return delete(table).where(*_found(table))
+
+
+def event_at(connection: Connection, sequence: int) -> Any:
+    """Return the row of one event, or None."""
+    return run(connection, _EVENT, {"number": sequence}).first

@@ -1,0 +1,109 @@
+"""What a curator does about people: add them, give and revoke keys and grants, erase a name."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dovetail.privacy.budget import Budget
+
+from .budgets import checked_budget
+from .grants import Grant, give, grants_of, withdraw
+from .keys import Key, check_key, find_key, keys_of, make_key, revoke_key
+from .pen import Pen
+from .principals import Principal, add_principal, all_principals, erase_name, find_principal
+from .registry import find
+from .store import Store
+
+
+class People:
+    """Everybody whom a ledger knows. `by` names who does it; without it, whoever keeps the ledger's file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from dovetail.ledger import Ledger
+    >>> folder = TemporaryDirectory()
+    >>> with Ledger.create(folder.name + "/clinic.ledger") as ledger:
+    ...     ann = ledger.people.add("ann", "analyst")
+    ...     key = ledger.people.make_key("ann")
+    ...     print(ledger.people.whose(key.text).name)
+    ann
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(
+        self, name: str, role: str = "analyst", *, address: str | None = None, by: str | None = None
+    ) -> Principal:
+        """Add a curator, an analyst or an auditor; the record carries a number, never the name."""
+        with self._store.writing() as pen:
+            return add_principal(pen, role, name, address, _number(pen, by))
+
+    def all(self) -> list[Principal]:
+        """Return everybody, in the order in which they came."""
+        with self._store.reading() as connection:
+            return all_principals(connection)
+
+    def erase(self, name: str, *, by: str | None = None) -> None:
+        """Remove a name and address for good and revoke the keys; the record goes on with the number."""
+        with self._store.writing() as pen:
+            number = find_principal(pen.connection, name).id
+            doer = _number(pen, by)
+            for key in keys_of(pen.connection, number):
+                revoke_key(pen, find_key(pen.connection, key.public), doer)
+            erase_name(pen, number, doer)
+
+    def make_key(self, name: str, *, expires: datetime | None = None, by: str | None = None) -> Key:
+        """Make a key; its text is shown here once and kept nowhere."""
+        with self._store.writing() as pen:
+            return make_key(pen, find_principal(pen.connection, name).id, expires, _number(pen, by))
+
+    def keys(self, name: str | None = None) -> list[Key]:
+        """Return the keys of one or of all, without their texts."""
+        with self._store.reading() as connection:
+            return keys_of(connection, None if name is None else find_principal(connection, name).id)
+
+    def revoke_key(self, public: str, *, by: str | None = None) -> None:
+        """Revoke a key by its public part; it stops at the next request of every process."""
+        with self._store.writing() as pen:
+            revoke_key(pen, find_key(pen.connection, public), _number(pen, by))
+
+    def whose(self, key: str | None) -> Principal:
+        """Return whose key it is, or raise AccessRefused."""
+        with self._store.reading() as connection:
+            return check_key(connection, key)
+
+    def grant(
+        self,
+        name: str,
+        dataset: str,
+        allotment: Budget,
+        *,
+        expires: datetime | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Let somebody ask about a dataset up to an allotment in its currency, or change that allotment."""
+        checked_budget(allotment)
+        with self._store.writing() as pen:
+            connection = pen.connection
+            number, about = find_principal(connection, name).id, find(connection, dataset)
+            give(pen, number, about, allotment, expires, _number(pen, by))
+
+    def revoke_grant(self, name: str, dataset: str, *, by: str | None = None) -> None:
+        """Revoke a grant; what was spent of it counts if it is given again."""
+        with self._store.writing() as pen:
+            connection = pen.connection
+            withdraw(pen, find_principal(connection, name).id, find(connection, dataset), _number(pen, by))
+
+    def grants(self, name: str | None = None, dataset: str | None = None) -> list[Grant]:
+        """Return the grants of one analyst, of one dataset, or all."""
+        with self._store.reading() as connection:
+            return grants_of(
+                connection,
+                None if name is None else find_principal(connection, name).id,
+                None if dataset is None else find(connection, dataset),
+            )
+
+
+def _number(pen: Pen, name: str | None) -> int | None:
+    return None if name is None else find_principal(pen.connection, name).id

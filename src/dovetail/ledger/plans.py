@@ -1,0 +1,114 @@
+"""Plans: many answers paid at once, opened once however often they are asked for, and used by their owner."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.check import integer
+from dovetail.errors import BudgetExceeded, InvalidParameter
+from dovetail.privacy.charge import Charge
+from dovetail.release.ports import PlanState
+
+from .balances import Row
+from .pen import Pen, event_at
+from .prepared_statements import run
+from .principals import public_id
+from .schema import plans
+from .text import digest
+
+MOST_SLOTS = 2**31
+
+_PLAN = select(plans).where(plans.c.id == bindparam("plan"), plans.c.dataset == bindparam("of"))
+_SAME = select(plans).where(
+    *(
+        plans.c[name] == bindparam(f"like_{name}")
+        for name in ("dataset", "vintages", "name", "question", "slots")
+    )
+)
+_SHARED = _SAME.where(plans.c.shared == 1).order_by(plans.c.id).limit(1)
+_OWN = _SAME.where(plans.c.owner == bindparam("by"), plans.c.shared == 0).limit(1)
+
+
+def like(dataset: int, vintages: str, body: str, slots: int, name: str | None) -> dict[str, Any]:
+    """Return what makes two plans the same one, besides their owner."""
+    found = {"dataset": dataset, "vintages": vintages, "name": name or "", "question": digest(body)}
+    return found | {"slots": slots}
+
+
+def same_plan(connection: Connection, sought: dict[str, Any], owner: int | None, shared: bool) -> Row | None:
+    """Return the plan that was opened before, by this owner or shared on purpose."""
+    values = {f"like_{name}": value for name, value in sought.items()}
+    if shared:
+        row = run(connection, _SHARED, values).first
+    elif owner is None:
+        return None
+    else:
+        row = run(connection, _OWN, values | {"by": owner}).first
+    return None if row is None else row._asdict()
+
+
+def add_plan(
+    pen: Pen, sought: dict[str, Any], body: str, owner: int, shared: bool, paid: dict[str, Any]
+) -> int:
+    """Record a plan that was paid for; return its number."""
+    number, public = pen.next, public_id()
+    row = {"id": number, "public": public, "owner": owner, "shared": int(shared), "left": sought["slots"]}
+    pen.insert(plans, sought | row)
+    content = {"body": body, "by": owner, "public": public, "slots": sought["slots"], "shared": shared} | paid
+    for name in ("name", "vintages"):
+        if sought[name]:
+            content[name] = sought[name]
+    pen.record("plan", sought["dataset"], content)
+    return number
+
+
+def plan_row(connection: Connection, plan: int, dataset: int) -> Row | None:
+    """Return a plan of a dataset, or None."""
+    row = run(connection, _PLAN, {"plan": plan, "of": dataset}).first
+    return None if row is None else row._asdict()
+
+
+def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted: int) -> None:
+    """Use slots of a plan that was paid before, all of them or none; a plan of somebody else is unknown."""
+    wanted = integer("slots", wanted, low=1, high=MOST_SLOTS)
+    row = plan_row(pen.connection, plan, dataset)
+    if row is None or not (row["shared"] or row["owner"] == principal):
+        raise InvalidParameter(
+            "plan",
+            plan,
+            "a plan of this dataset that you opened or that is shared",
+            "Open one: session.plan.",
+        )
+    left, slots = row["left"], row["slots"]
+    if left < wanted:
+        short = f"this uses {wanted} answers of plan {plan}, which has {left} of {slots} left"
+        gone = f"all {slots} answers of plan {plan} were given: 0 left"
+        raise BudgetExceeded(
+            f"{short if left else gone}. Open another plan under another name, or pay for each query.",
+            requested=wanted,
+            remaining=left,
+        )
+    pen.update(plans, row, {"left": left - wanted})
+
+
+def give_back(pen: Pen, plan: int, dataset: int) -> None:
+    """Return one update that a run held and did not use."""
+    row = plan_row(pen.connection, plan, dataset)
+    assert row is not None
+    pen.update(plans, row, {"left": row["left"] + 1})
+
+
+def plan_state(connection: Connection, row: Row) -> PlanState:
+    """Return a plan as a release knows it."""
+    content = json.loads(event_at(connection, row["id"]).content)
+    charge = Charge.from_dict(content["charge"])
+    return PlanState(row["id"], content["body"], charge, row["slots"], row["left"], row["name"] or None)
+
+
+def all_plans(connection: Connection, dataset: int) -> list[PlanState]:
+    """Return the plans of a dataset, oldest first."""
+    rows = connection.execute(select(plans).where(plans.c.dataset == dataset).order_by(plans.c.id))
+    return [plan_state(connection, dict(row)) for row in rows.mappings().all()]

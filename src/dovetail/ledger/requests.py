@@ -1,0 +1,188 @@
+"""What became of each question: answered before (a repeat costs nothing), under way, or given up.
+
+A reservation carries a lease and the number of the attempt. When the lease is over, because a worker died,
+the same key resumes the same charge with the next number, and the older attempt can no longer settle: of all
+attempts at most one answer is ever stored, and only what is stored is shown. Clocks decide when that happens,
+never whether it is safe.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError, RequestConflict
+from dovetail.release.ports import Request, Reservation, StoredAnswer
+
+from . import chain
+from .balances import Row
+from .keys import past
+from .pen import Pen, event_at
+from .plans import take_slots
+from .prepared_statements import run
+from .principals import public_id
+from .schema import attempts, requests
+from .text import digest
+from .vintages import Chosen
+
+_BY_KEY = select(requests).where(
+    requests.c.dataset == bindparam("of"),
+    requests.c.principal == bindparam("by"),
+    requests.c.key == bindparam("under"),
+)
+_ANSWERED = (
+    select(requests)
+    .where(
+        requests.c.dataset == bindparam("of"),
+        requests.c.question == bindparam("asked"),
+        requests.c.vintages == bindparam("about"),
+        requests.c.state == "answered",
+    )
+    .order_by(requests.c.id.desc())
+)
+_BY_QUESTION = _ANSWERED.limit(1)
+_OWN_BY_QUESTION = _ANSWERED.where(requests.c.principal == bindparam("by")).limit(1)
+_OF_VERSION = _ANSWERED.where(requests.c.version == bindparam("state_of")).limit(1)
+_OWN_OF_VERSION = _OWN_BY_QUESTION.where(requests.c.version == bindparam("state_of"))
+_REQUEST = select(requests).where(requests.c.id == bindparam("of"))
+_ATTEMPT = select(attempts).where(attempts.c.request == bindparam("of"))
+
+
+class Asking(NamedTuple):
+    """A request with whom and what the ledger takes it to be about."""
+
+    request: Request
+    dataset: Row
+    principal: int | None
+    chosen: Chosen
+
+
+def answered_before(pen: Pen, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation | None:
+    """Return the stored answer to a retry or to the same question, or resume what a dead worker left."""
+    request, connection = asking.request, pen.connection
+    if request.key is not None and asking.principal is not None:
+        sought = {"of": asking.dataset["id"], "by": asking.principal, "under": request.key}
+        row = run(connection, _BY_KEY, sought).first
+        if row is not None:
+            return _retried(pen, row, asking, lease)
+    return None if request.fresh else stored_answer(connection, asking)
+
+
+def stored_answer(connection: Connection, asking: Asking) -> StoredAnswer | None:
+    """Return the newest answer to the question that may be given: of this version, else a stale one."""
+    own = asking.dataset["answers"] == "own"
+    if own and asking.principal is None:
+        return None
+    sought: dict[str, Any] = {"of": asking.dataset["id"], "asked": digest(asking.request.body)}
+    sought["about"] = asking.chosen.vintages
+    if own:
+        sought["by"] = asking.principal
+    row = run(connection, _OWN_BY_QUESTION if own else _BY_QUESTION, sought).first
+    version = asking.chosen.version
+    if row is not None and version is not None and row.version != version:
+        same = run(connection, _OWN_OF_VERSION if own else _OF_VERSION, sought | {"state_of": version}).first
+        row = row if same is None else same
+    return None if row is None else _stored(connection, row, asking)
+
+
+def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease: timedelta) -> Reservation:
+    """Record a reservation that was paid for."""
+    request, number, public = asking.request, pen.next, public_id()
+    until = (chain.now() + lease).isoformat()
+    content: dict[str, Any] = {"body": request.body, "by": principal, "public": public, "until": until} | paid
+    row: dict[str, Any] = {"id": number, "public": public, "dataset": asking.dataset["id"]}
+    row |= {"principal": principal, "key": request.key, "question": digest(request.body), "state": "reserved"}
+    row |= {"vintages": asking.chosen.vintages, "version": asking.chosen.version}
+    for name in ("key", "vintages", "version"):
+        if row[name]:
+            content[name] = row[name]
+    held = paid.get("held", 0)
+    pen.insert(requests, row)
+    plan = request.plan if held else None
+    pen.insert(attempts, {"request": number, "attempt": 1, "until": until, "plan": plan, "held": held})
+    pen.record("reservation", asking.dataset["id"], content)
+    return Reservation(number, 1, public)
+
+
+def _retried(pen: Pen, row: Any, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation:
+    key = asking.request.key
+    if row.question != digest(asking.request.body) or row.vintages != asking.chosen.vintages:
+        raise RequestConflict(
+            f"the request key {key!r} was used for another question. Use one key per question."
+        )
+    if row.state == "answered":
+        return _stored(pen.connection, row, asking)
+    if row.state == "failed":
+        raise LedgerError(
+            f"the request {key!r} failed and stays charged. Ask again with a new key, which pays again."
+        )
+    held = open_attempt(pen.connection, row.id)
+    if past(held["until"]):
+        return _resumed(pen, row, held, lease)
+    since = event_at(pen.connection, row.id).at
+    raise LedgerBusy(
+        f"the request {key!r} was reserved at {since} and is not answered yet. This retry spent nothing: try "
+        f"again. If the first attempt was interrupted, a retry after {held['until']} takes its charge over."
+    )
+
+
+def _resumed(pen: Pen, row: Any, held: Row, lease: timedelta) -> Reservation:
+    """Take over the charge of an attempt whose lease is over; an update that it held is not returned."""
+    number, until = held["attempt"] + 1, (chain.now() + lease).isoformat()
+    if held["held"]:
+        take_slots(pen, held["plan"], row.dataset, row.principal, 1)
+    pen.update(attempts, held, {"attempt": number, "until": until})
+    content = {"request": row.id, "attempt": number, "until": until, "held": held["held"]}
+    pen.record("attempt", row.dataset, content)
+    return Reservation(row.id, number, row.public)
+
+
+def open_attempt(connection: Connection, request: int) -> Row:
+    """Return who works on a reserved request."""
+    row = run(connection, _ATTEMPT, {"of": request}).first
+    if row is None:
+        raise LedgerCorrupt(f"request {request} is reserved, but nobody works on it. Run verify.")
+    found: Row = row._asdict()
+    return found
+
+
+def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> tuple[Row, Row]:
+    """Return the request and the attempt of an open reservation, which must be the latest attempt."""
+    row = run(pen.connection, _REQUEST, {"of": reservation.id}).first
+    if row is None or row.dataset != dataset or row.state != "reserved":
+        raise LedgerError(
+            f"reservation {reservation.id} of {name!r} is not open: it was answered, failed or never made."
+        )
+    held = open_attempt(pen.connection, reservation.id)
+    if held["attempt"] != reservation.attempt:
+        raise LedgerError(
+            f"reservation {reservation.id} of {name!r} is not open to attempt {reservation.attempt}: its "
+            f"lease was over and attempt {held['attempt']} took it over. Nothing was stored."
+        )
+    return row._asdict(), held
+
+
+def close(
+    pen: Pen, reservation: Reservation, dataset: int, name: str, state: str, content: dict[str, Any]
+) -> datetime:
+    """Record how a reservation ended; the number of the attempt must be the latest one's."""
+    row, held = attempt_of(pen, reservation, dataset, name)
+    pen.delete(attempts, held)
+    pen.update(requests, row, {"state": state, "closing": pen.next})
+    kind = "answer" if state == "answered" else "failure"
+    made = pen.record(kind, dataset, {"request": reservation.id, **content})
+    return datetime.fromisoformat(made.at)
+
+
+def _stored(connection: Connection, row: Any, asking: Asking) -> StoredAnswer:
+    event = event_at(connection, row.closing)
+    return StoredAnswer(
+        asking.request.body,
+        json.loads(event.content)["answer"],
+        datetime.fromisoformat(event.at),
+        row.version,
+        row.version != asking.chosen.version,
+    )

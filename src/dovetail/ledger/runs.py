@@ -1,0 +1,82 @@
+"""Online runs: a plan whose slots are updates, with thresholds drawn once, which never leave the ledger.
+
+A batch reserves one update as a hold before it tests anything. A firing uses the hold up and takes the next
+one; ending without a firing returns it. The hold of a process that died is never returned, so a firing that
+nobody saw is paid for.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.check import integer
+from dovetail.errors import LedgerError
+from dovetail.sampling import random_bytes
+
+from .balances import Row
+from .chain import canonical
+from .pen import Pen, event_at
+from .plans import give_back, plan_row
+from .prepared_statements import run
+from .schema import attempts, plans, runs
+
+_RUN = select(runs).where(runs.c.plan == bindparam("of"))
+_FAR = 2**62
+
+
+def commitment(above: int, below: int, nonce: bytes) -> str:
+    """Return what the record holds of the thresholds: it binds them, and with 256 random bits hides them."""
+    return sha256(canonical([nonce.hex(), above, below]).encode()).hexdigest()
+
+
+def keep_thresholds(pen: Pen, above: int, below: int) -> dict[str, Any]:
+    """Keep the thresholds of the run that the next event opens; return what that event says of them."""
+    above, below = (integer("thresholds", value, low=-_FAR, high=_FAR) for value in (above, below))
+    nonce = random_bytes(32)
+    pen.insert(runs, {"plan": pen.next, "above": above, "below": below, "nonce": nonce})
+    return {"commitment": commitment(above, below, nonce)}
+
+
+def thresholds(connection: Connection, plan: int, committed: str) -> tuple[int, int]:
+    """Return the thresholds of a run; where they are lost or another's, the run is over."""
+    row = run(connection, _RUN, {"of": plan}).first
+    if row is None or commitment(row.above, row.below, bytes(row.nonce)) != committed:
+        raise LedgerError(
+            f"the private thresholds of run {plan} are lost, so the run is over: drawing them again would be "
+            "a release that nobody paid for. Open another run."
+        )
+    return row.above, row.below
+
+
+def fire(pen: Pen, request: Row, held: Row, measured: str) -> bool:
+    """Record a firing and what was measured; tell whether another update could be taken to test on."""
+    if not held["held"]:
+        raise LedgerError(f"request {request['id']} holds no update, so it cannot fire. Nothing was stored.")
+    row = plan_row(pen.connection, held["plan"], request["dataset"])
+    assert row is not None
+    more = bool(row["left"] > 0)
+    if more:
+        pen.update(plans, row, {"left": row["left"] - 1})
+    else:
+        pen.update(attempts, held, {"held": 0})
+    content = {"request": request["id"], "attempt": held["attempt"], "answer": measured, "more": more}
+    pen.record("firing", request["dataset"], content)
+    return more
+
+
+def end_hold(pen: Pen, held: Row, dataset: int) -> dict[str, Any]:
+    """Return the hold of a batch that ended without a firing since; say so in the event."""
+    if not held["held"]:
+        return {}
+    give_back(pen, held["plan"], dataset)
+    return {"returned": held["plan"]}
+
+
+def committed(connection: Connection, plan: int) -> str | None:
+    """Return the commitment that a run's event holds, None for a plan that is no run."""
+    value = json.loads(event_at(connection, plan).content).get("commitment")
+    return None if value is None else str(value)

@@ -1,0 +1,31 @@
+"""Texts that every store keeps unchanged, and that look the same only if they are the same."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from unicodedata import normalize
+
+from dovetail.errors import InvalidParameter
+
+_LONGEST_NAME = 1000
+
+
+def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
+    """Return a text that every store keeps unchanged: printable, not empty, not endless."""
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
+        raise InvalidParameter(parameter, value, f"a printable text of 1 to {longest} characters")
+    return value
+
+
+def composed(parameter: str, value: object) -> str:
+    """Return a plain name with its letters composed (NFC): what looks the same is the same.
+
+    >>> composed("name", "cafe\u0301") == "caf\u00e9"
+    True
+    """
+    return normalize("NFC", plain(parameter, value))
+
+
+def digest(body: str) -> str:
+    """Return the short name of a question that an index keeps."""
+    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()

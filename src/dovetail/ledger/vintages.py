@@ -1,0 +1,165 @@
+"""Vintages say which rows are meant, versions which state of them; both decide what a charge is added to.
+
+By default all vintages share the dataset's budget. Where rows are protected and the curator declares the
+vintages disjoint, each row lies in one of them, so charges on different vintages compose in parallel: each
+vintage bears its own. While rows may still enter a vintage, that holds for pure budgets only (Henzinger,
+Safavi and Vadhan, arXiv 2411.03299); charges on open vintages then add up over all that are open, and those
+declared later bear them too.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from dovetail.errors import InvalidParameter, LedgerError
+from dovetail.privacy.charge import Charge
+from dovetail.release.sensitivity import NEIGHBOURS, protected
+
+from .balances import SHARED, Row, balance, budget_of, dataset_row, open_balance, spent_of
+from .budgets import ExPost
+from .grants import grants_of
+from .pen import Pen
+from .prepared_statements import run
+from .principals import by_whom
+from .schema import datasets, vintages
+from .text import composed
+
+_LISTED = select(vintages).where(vintages.c.dataset == bindparam("of")).order_by(vintages.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Vintage:
+    """Some of a dataset's rows, by the label that the curator gave them."""
+
+    id: int
+    label: str
+    complete: bool
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a question is about: the vintages, the version of the data, and the balances that bear it."""
+
+    vintages: str
+    version: str | None
+    bearing: tuple[int, ...]
+
+
+def listed(connection: Connection, dataset: int) -> list[Vintage]:
+    """Return the vintages of a dataset, oldest first."""
+    rows = run(connection, _LISTED, {"of": dataset}).rows
+    return [Vintage(row.id, row.label, row.complete is not None, row.version) for row in rows]
+
+
+def choose(connection: Connection, dataset: Row, labels: Sequence[str], version: str | None) -> Chosen:
+    """Return what a question about these vintages is charged to; undeclared labels are refused."""
+    if not labels and dataset["vintages"] == "shared":
+        return Chosen("", dataset["version"] if version is None else version, (SHARED,))
+    known = {each.label: each for each in listed(connection, dataset["id"])}
+    unknown = [label for label in labels if label not in known]
+    if unknown or not labels:
+        raise InvalidParameter(
+            "vintage", unknown or None, f"declared before ({', '.join(known) or 'none is'})", _DECLARE
+        )
+    chosen = sorted({known[label] for label in labels}, key=lambda each: each.id)
+    said = {each.version for each in chosen} - {None}
+    if version is None and said:
+        version = "; ".join(str(each.version) for each in chosen) if len(said) > 1 else said.pop()
+    numbers = json.dumps([each.id for each in chosen])
+    return Chosen(numbers, version, _bearing(dataset, chosen, known.values()))
+
+
+def _bearing(dataset: Row, chosen: Sequence[Vintage], known: Any) -> tuple[int, ...]:
+    """Return the balances that a charge on the chosen vintages is added to."""
+    if dataset["vintages"] == "shared":
+        return (SHARED,)
+    bearing = {each.id for each in chosen}
+    if budget_of(dataset["budget"]).currency != "pure" and not all(each.complete for each in chosen):
+        bearing |= {SHARED} | {each.id for each in known if not each.complete}
+    return tuple(sorted(bearing))
+
+
+def declare(pen: Pen, dataset: int, label: str, complete: bool, by: int | None) -> int:
+    """Record a vintage. It bears what its dataset has borne for all vintages, those to come included."""
+    label = composed("vintage", label)
+    row = dataset_row(pen.connection, dataset)
+    if any(each.label == label for each in listed(pen.connection, dataset)):
+        raise InvalidParameter("vintage", label, "a label that this dataset does not have yet")
+    number = pen.next
+    closed = number if complete else None
+    pen.insert(vintages, {"id": number, "dataset": dataset, "label": label, "complete": closed})
+    if row["vintages"] == "disjoint":
+        _open_balances(pen, row, number)
+    pen.record("vintage", dataset, {"label": label, "complete": complete} | by_whom(by))
+    return number
+
+
+def _open_balances(pen: Pen, dataset: Row, vintage: int) -> None:
+    """Begin what a vintage bears: of the budget, and of every allotment."""
+    limits = {dataset["id"]: budget_of(dataset["budget"])}
+    limits |= {each.id: each.allotment for each in grants_of(pen.connection, dataset=dataset["id"])}
+    for subject, limit in limits.items():
+        open_balance(pen, subject, vintage, limit, spent_of(balance(pen.connection, subject)))
+
+
+def complete(pen: Pen, dataset: int, label: str, by: int | None) -> None:
+    """Record that no row will enter a vintage any more."""
+    row = _row(pen.connection, dataset, label)
+    if row["complete"] is None:
+        pen.update(vintages, row, {"complete": pen.next})
+        pen.record("complete", dataset, {"vintage": row["id"]} | by_whom(by))
+
+
+def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
+    """Let charges on different vintages compose in parallel from now on; there is no way back."""
+    row = dataset_row(pen.connection, dataset)
+    if row["vintages"] == "disjoint":
+        return
+    if row["protects"] not in {protected(neighbours, None) for neighbours in NEIGHBOURS}:
+        raise LedgerError(
+            f"this dataset protects {row['protects'] or 'nobody that was named yet'}. Only where single rows "
+            "are protected does each lie in one vintage; a person's rows may lie in several, so charges add."
+        )
+    pen.update(datasets, row, {"vintages": "disjoint"})
+    for each in listed(pen.connection, dataset):
+        _open_balances(pen, row, each.id)
+    ex_post = spent_of(balance(pen.connection, dataset)) != Charge.zero()
+    pen.record("disjoint", dataset, {"ex_post": ex_post} | by_whom(by))
+    if ex_post:
+        warnings.warn(
+            "answers were given before the vintages were declared disjoint (ex post); all of them bear "
+            "those answers. The record says so.",
+            ExPost,
+            stacklevel=4,
+        )
+
+
+def set_version(pen: Pen, dataset: int, version: str, label: str | None, by: int | None) -> None:
+    """Record which state of the data is there from now on: of a vintage, or of the whole dataset."""
+    version = composed("version", version)
+    if label is None:
+        row, table, number = dataset_row(pen.connection, dataset), datasets, None
+    else:
+        row, table = _row(pen.connection, dataset, label), vintages
+        number = row["id"]
+    if row["version"] != version:
+        pen.update(table, row, {"version": version})
+        pen.record("version", dataset, {"vintage": number, "version": version} | by_whom(by))
+
+
+def _row(connection: Connection, dataset: int, label: str) -> Row:
+    for row in run(connection, _LISTED, {"of": dataset}).rows:
+        if row.label == label:
+            found: Row = row._asdict()
+            return found
+    raise InvalidParameter("vintage", label, "declared before", _DECLARE)
+
+
+_DECLARE = "Declare each with account.declare_vintage."
