@@ -130,6 +130,12 @@ lines = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("value", ["[" * 3000, "9" * 6000, "{a=" * 3000])
+def test_a_schema_that_is_deep_or_long_is_refused(value: str) -> None:
+    with pytest.raises(InvalidParameter, match="TOML"):
+        dv.Schema.from_toml(f"schema = 'dovetail.schema/1'\n[columns.age]\nvalues = {value}")
+
+
 @given(st.lists(lines, max_size=10).map("\n".join) | st.text(max_size=80))
 @settings(max_examples=300)
 def test_a_schema_text_is_a_schema_or_refused(text: str) -> None:

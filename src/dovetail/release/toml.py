@@ -48,7 +48,9 @@ def read_schema(text: str) -> Schema:
 
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise InvalidParameter("schema", "the text given", "TOML that is not nested so deeply") from None
+    except ValueError as error:  # also of an integer of thousands of digits
         raise InvalidParameter(
             "schema", "the text given", f"TOML ({error})", "See Schema.to_toml()."
         ) from None
