@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -90,3 +91,53 @@ def arrow_columns() -> dict[str, list[pyarrow.Array]]:
         "json": [pyarrow.array(["{}", "{", None], pyarrow.json_(pyarrow.string()))],
     }
     return {**found, **_decimals(), **_times()}
+
+
+class _Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def objects() -> list[Any]:
+    """Return values that a pandas column of any type may meet."""
+    days = [date.min, datetime.max, datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))]
+    numbers = [10**5001, 10**400, float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN"), 1 + 2j, True]
+    texts = ["\ud800", "word", b"\xff", "x" * 100_000]
+    return [*texts, *numbers, *days, None, [1], {}, object(), _Unprintable(), pyarrow.scalar(1)]
+
+
+# A plain value and hostile ones, as SQL.
+POSTGRES = {
+    "bigint": ["0", "9223372036854775807"],
+    "numeric": ["1", "'NaN'", "'Infinity'", "1e400", "1e-400"],
+    "double precision": ["1", "'NaN'", "'-Infinity'", "1e308", "5e-324"],
+    "real": ["1", "'NaN'", "'Infinity'"],
+    "text": ["'ok'", "repeat('9', 6000)", "'1e999'", "'infinity'", "E'\\x01'", "repeat('x', 3000000)"],
+    "varchar(9)": ["'ok'", "''"],
+    "date": ["'1970-01-01'", "'infinity'", "'4000000-01-01'", "'4713-01-01 BC'"],
+    "timestamp": ["'1970-01-01'", "'-infinity'", "'294276-12-31'", "'4713-01-01 BC'"],
+    "timestamptz": ["'1970-01-01'", "'infinity'", "'294276-12-31'", "'4713-01-01 BC'"],
+    "boolean": ["true", "false"],
+    "uuid": ["'00000000-0000-0000-0000-00000000000a'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
+    "bytea": ["'a'", "'\\xff'"],
+    "interval": ["'1 day'", "'178000000 years'"],
+    "json": ["'{}'", "'[1]'"],
+    "text[]": ["'{a}'", "'{}'"],
+}
+
+LINES = [
+    b"\xff\xfe,1",
+    b"\xed\xa0\x80,1",
+    b"a\x00b,1",
+    b"x" * 3_000_000 + b",1",
+    b"ok",
+    b"ok,1,2,3",
+    b"",
+    b",",
+    b"\xef\xbb\xbfok,1",
+    b'"a\nb",1',
+    b'"say ""ok""",1',
+    b"1e999,1",
+    b"9" * 6000 + b",1",
+    b'"torn,1',
+]

@@ -6,11 +6,15 @@ Every table is asked with and without one hostile row, in every kind of source a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas
+import psycopg
 import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
@@ -20,7 +24,8 @@ from dovetail.errors import DovetailError
 from dovetail.release import Column, Count, Histogram, Linear, Mean, Schema, Source, Sum
 from dovetail.release.engines import Engine, connect
 from dovetail.release.select import cell_reader, held_cells, true_cells
-from hostile_rows import arrow_columns
+from engine_tables import into_spark
+from hostile_rows import LINES, POSTGRES, arrow_columns, objects
 
 COLUMNS = arrow_columns()
 FOUND = Histogram("x", keys="discover")
@@ -50,22 +55,25 @@ def asked(engine: Engine, query: Any, schema: Schema) -> Any:
     return "discovered"
 
 
-def given_away(make: Callable[[pyarrow.Table], Source], array: pyarrow.Array, log: Any) -> Iterator[str]:
-    """Yield the questions that tell whether the hostile row, the second one, is there."""
-    numbers = pyarrow.array(range(len(array)))
-    rows = pyarrow.table({"x": array, "n": numbers})
-    without = pyarrow.concat_tables([rows.slice(0, 1), rows.slice(2)])
-    engines = [connect(make(each)) for each in (rows, without)]
+def given_away(sources: Sequence[Source], log: Any) -> list[str]:
+    """Return the questions that tell which of two neighbouring tables was asked."""
+    engines = [connect(source) for source in sources]
+    found = []
     for kind, questions in QUESTIONS.items():
         for schema in (Schema([Column("x", kind)]), Schema()):
             for query in questions:
                 both = [asked(engine, query, schema) for engine in engines]
                 if both[0] != both[1] or "cannot be read" in str(both):
-                    yield f"{schema} {query} {both}"
-    if log.records:
-        yield str(log.records)
+                    found.append(f"{schema} {query} {both}")
     for engine in engines:
         engine.close()
+    return [*found, *map(str, log.records)]
+
+
+def neighbours(array: pyarrow.Array) -> list[pyarrow.Table]:
+    """Return a table with and without its second row, the hostile one."""
+    rows = pyarrow.table({"x": array, "n": pyarrow.array(range(len(array)))})
+    return [rows, pyarrow.concat_tables([rows.slice(0, 1), rows.slice(2)])]
 
 
 def in_memory(table: pyarrow.Table) -> Source:
@@ -90,8 +98,101 @@ def test_no_row_of_arrow_decides_anything(
     with caplog.at_level(logging.DEBUG):
         for array in COLUMNS[kind]:
             try:
-                make(pyarrow.table({"x": array}))
+                sources = list(map(make, neighbours(array)))
             except (pyarrow.ArrowException, OSError):
                 assert suffix == ".parquet", "only Parquet has no form for some types"
                 continue
-            assert not list(given_away(make, array, caplog)), array
+            assert not given_away(sources, caplog), array
+
+
+def test_a_parquet_file_that_stopped_duckdb_is_read_like_any_other(tmp_path: Path) -> None:
+    texts = pyarrow.array([b"ok", b"\xff", None, b"no"], pyarrow.binary()).view(pyarrow.string())
+    times = pyarrow.array([0, 10**17, 1000, None], pyarrow.int64()).view(pyarrow.timestamp("ms", "UTC"))
+    ids = pyarrow.array([b"a" * 16, b"b" * 16, None, b"b" * 16], pyarrow.uuid())
+    source = in_file(tmp_path, ".parquet", pyarrow.table({"x": texts, "at": times, "id": ids}))
+    engine = connect(source)
+    table = Schema().table(engine.columns())
+    for query, expected in [
+        (Count("x IS NULL"), [2]),
+        (Histogram("x", keys=["ok", "no", None]), [1, 1, 2]),
+        (Count("at >= '1970-01-01'"), [2]),
+        (Count("at IS NULL"), [2]),
+        (Count("id = '62626262-6262-6262-6262-626262626262'"), [2]),
+    ]:
+        assert [cell[0] for cell in true_cells(engine, query.checked(table))] == expected
+    engine.close()
+
+
+PLAIN: list[Any] = [1, 1.5, True, "a", datetime(2020, 1, 1), date(2020, 1, 1)]
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_no_row_of_a_frame_decides_anything(plain: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def framed(values: list[Any]) -> Source:
+        try:
+            column = pandas.Series(values)
+        except (ValueError, OverflowError):
+            column = pandas.Series(values, dtype=object)
+        return Source.of(pandas.DataFrame({"x": column, "n": range(len(values))}), name="rows")
+
+    hostile = objects()
+    # Each plain type meets its share; together they meet all.
+    for value in hostile[PLAIN.index(plain) :: 3]:
+        assert not given_away([framed([plain, plain]), framed([plain, value, plain])], caplog), value
+
+
+def test_no_row_of_a_category_decides_anything(caplog: pytest.LogCaptureFixture) -> None:
+    for value in (3, 10**5001, b"\xff"):
+        frames = [
+            pandas.DataFrame({"x": pandas.Series(values, dtype=object).astype("category")})
+            for values in (["a", "b"], ["a", value, "b"])
+        ]
+        sources = [Source.of(frame.assign(n=1), name="rows") for frame in frames]
+        assert not given_away(sources, caplog), value
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_row_of_a_duckdb_table_decides_anything(unit: str, caplog: pytest.LogCaptureFixture) -> None:
+    for array in COLUMNS[f"timestamp[{unit}]"]:
+        sources = []
+        for rows in neighbours(array):
+            database = duckdb.connect()
+            database.register("given", rows)
+            database.execute("CREATE TABLE kept AS SELECT * FROM given")
+            sources.append(Source.of(database, name="rows", table="kept"))
+        assert not given_away(sources, caplog), array
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+def test_no_line_of_a_file_decides_anything(
+    line: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sources = []
+    for name, rows in (("without.csv", [b"ok,0", b"1,2"]), ("with.csv", [b"ok,0", b"1,2", line])):
+        (tmp_path / name).write_bytes(b"\n".join([b"x,n", *rows, b""]))
+        sources.append(Source.of(tmp_path / name))
+    assert not given_away(sources, caplog)
+
+
+@pytest.mark.parametrize("type_", POSTGRES)
+def test_no_row_of_postgresql_decides_anything(
+    type_: str, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain, *hostile = POSTGRES[type_]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for number, value in enumerate(["NULL", *hostile]):
+            made = f"CREATE TABLE rows{number} (x {type_}, n INTEGER); INSERT INTO rows{number} VALUES "
+            connection.execute(f"{made} ({plain}, 0), ({value}, 1), (NULL, 2)".encode())
+    first, *others = (Source.of(postgres_url, name="rows", table=f"rows{n}") for n in range(len(hostile) + 1))
+    for value, other in zip(hostile, others, strict=True):
+        assert not given_away([first, other], caplog), value
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["string", "double", "int64", "decimal", "date32", "timestamp[us, tz=UTC]"])
+def test_no_row_of_spark_decides_anything(
+    kind: str, spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    load = into_spark(spark, tmp_path)
+    for array in COLUMNS[kind]:
+        assert not given_away(list(map(load, neighbours(array))), caplog), array

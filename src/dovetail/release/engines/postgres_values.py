@@ -62,7 +62,7 @@ def _on_its_day(value: str) -> str:
 _SPELLED = {
     (_WHOLE, "integer"): "x",
     (_WHOLE, "number"): f"CAST(x AS {_DOUBLE})",
-    (_WHOLE, "boolean"): "x <> 0",
+    (_WHOLE, "boolean"): "(x <> 0)",
     (_FLOAT, "number"): (
         f"CASE WHEN x BETWEEN CAST('-{texts.LARGEST}' AS {_DOUBLE}) AND CAST('{texts.LARGEST}' AS {_DOUBLE}) "
         f"THEN CAST(x AS {_DOUBLE}) END"

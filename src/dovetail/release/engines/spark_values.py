@@ -66,7 +66,7 @@ def _finite(double: str) -> str:
 _SPELLED = {
     ("whole", "integer"): "x",
     ("whole", "number"): "CAST(x AS DOUBLE)",
-    ("whole", "boolean"): "x <> 0",
+    ("whole", "boolean"): "(x <> 0)",
     ("float", "number"): _finite("CAST(x AS DOUBLE)"),
     ("float", "integer"): (
         "CASE WHEN ABS(x) < 9.2e18D THEN CAST(TRY_CAST(RINT(x) AS BIGINT) AS DECIMAL(38, 0)) "
