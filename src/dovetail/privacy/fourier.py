@@ -312,7 +312,7 @@ def _transform(on: Lattice, tilt: float, points: int) -> tuple[Spectrum, float]:
     for factor in on.factors:
         vector = _tilted_vector(factor, tilt * on.step, points)
         spectrum = np.fft.rfft(vector)
-        norm = relative * sqrt(points) * float(np.linalg.norm(vector))
+        norm = relative * sqrt(points) * sqrt(float(np.sum(vector * vector)))
         product *= power(spectrum, factor.uses)
         bound = np.abs(spectrum) + norm
         sizes *= bound**factor.uses

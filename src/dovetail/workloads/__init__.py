@@ -1,22 +1,29 @@
 """Which numbers to measure and how to combine them: sums of noises, trees, marginals, synthetic rows."""
 
+from .marginals import Marginals
+from .planning import Candidate, plan
 from .ranges import Quantile, Ranges
 from .ratios import Bounds, Ratios
 from .spread import Spread
+from .strategies import Strategy
 from .sums import NoiseSum, Term
 from .tree_shapes import Shape, best_shapes, best_tree
 from .trees import Tree
 
 __all__ = [
     "Bounds",
+    "Candidate",
+    "Marginals",
     "NoiseSum",
     "Quantile",
     "Ranges",
     "Ratios",
     "Shape",
     "Spread",
+    "Strategy",
     "Term",
     "Tree",
     "best_shapes",
     "best_tree",
+    "plan",
 ]

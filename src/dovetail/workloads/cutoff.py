@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.noise import IntegerNoise
+from dovetail.noise import DiscreteGaussian, IntegerNoise
 
 Floats: TypeAlias = NDArray[np.float64]
 
 # The chance of one noise beyond its cut: nothing, even for ten million of them.
 _BEYOND = 1e-25
-_BINS = 4096
+_BINS = 2048
+_WIDE = 8
 # Where the cumulant generating function is known, in units of 1/std; noise that is nearly always 0 has a tiny
 # std, and what matters there are orders of about 1 to 100.
-_FIRST, _LAST, _POINTS = 1e-4, 16.0, 600
+_FIRST, _LAST, _POINTS = 1e-4, 16.0, 400
 _LARGEST_ORDER = 700.0
 
 
@@ -55,6 +56,17 @@ class CutNoise:
         return np.concatenate([[1 - 2 * beyond[0]], beyond[:-1] - beyond[1:]])
 
 
+@lru_cache(maxsize=4096)
+def variance(noise: IntegerNoise) -> float:
+    """Return a noise's variance; kept, as exact sums take their time.
+
+    From a sigma of 8 on, the discrete Gaussian's differs from sigma² by less than one part in 10^500.
+    """
+    if isinstance(noise, DiscreteGaussian) and noise.sigma >= _WIDE:
+        return float(noise.sigma**2)
+    return noise.variance()
+
+
 @lru_cache(maxsize=64)
 def cut(noise: IntegerNoise) -> CutNoise:
     """Return the noise cut off where hardly anything is left of it."""
@@ -66,7 +78,7 @@ def cut(noise: IntegerNoise) -> CutNoise:
     sizes = np.asarray(noise.within(ends)) - np.asarray(noise.within(starts - 1))
     beyond = 2 * (np.asarray(noise.sf(starts - 1)) - np.asarray(noise.sf(ends)))
     masses = np.where(starts > 0, beyond, sizes)
-    std = max(noise.std(), 1e-300)
+    std = max(sqrt(variance(noise)), 1e-300)
     ends_at = min(_LAST / std, _LARGEST_ORDER)
     orders = np.concatenate([[0.0], np.geomspace(min(_FIRST / std, ends_at / 1e7), ends_at, _POINTS)])
     # ln E cosh(order·Y) = ln(1 + E(cosh - 1)), in logs where cosh overflows.

@@ -25,7 +25,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.noise import IntegerNoise
 
-from .cutoff import Floats, cut
+from .cutoff import Floats, cut, variance
 from .sums import NoiseSum
 from .tree_queries import prefix_variances, range_error, step_error
 from .trees import Tree
@@ -219,7 +219,7 @@ def _quick_bars(tree: Tree, noise: IntegerNoise, target: _Target, chance: float)
     single = cut(noise)
     goal = -log(max(chance - sum(tree.blocks) * single.missing, 1e-300))
     ratios = np.maximum.accumulate(single.cumulants[1:] / single.orders[1:] ** 2)
-    guess = (2 * goal / (float(np.median(squares)) * noise.variance())) ** 0.5
+    guess = (2 * goal / (float(np.median(squares)) * variance(noise))) ** 0.5
     found = np.full(len(squares), np.inf)
     for order in guess * _ORDERS:
         place = int(np.searchsorted(single.orders[1:], order * span))

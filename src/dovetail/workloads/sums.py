@@ -28,7 +28,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 
-from .cutoff import CutNoise, Floats, cut
+from .cutoff import CutNoise, Floats, cut, variance
 
 # Shares of the allowed chance: for rounding to the grid, for what lies beyond its ends, for tiny terms.
 _FOR_ROUNDING, _FOR_WRAPPING, _FOR_SMALL = 0.01, 1e-4, 1e-3
@@ -83,7 +83,7 @@ class NoiseSum:
     def std(self) -> float:
         """Return the standard deviation of X."""
         top = max((term.weight for term in self.terms), default=1.0)
-        scaled = (term.count * (term.weight / top) ** 2 * term.noise.variance() for term in self.terms)
+        scaled = (term.count * (term.weight / top) ** 2 * variance(term.noise) for term in self.terms)
         return top * sqrt(sum(scaled))
 
     def two_sided(self, chance: Real, *, widening: float = 0.003) -> float:
@@ -145,7 +145,7 @@ def _joined(terms: Iterable[Term]) -> tuple[tuple[Term, ...], float]:
                 joined.append(Term(weight, noise, count))
                 count = 0
             weight = weight if count else size
-            moved += term.count * (weight - size) * cut(noise).reach
+            moved += term.count * (weight - size) * cut(noise).reach if weight > size else 0.0
             count += term.count
         joined.append(Term(weight, noise, count))
     return tuple(joined), moved
@@ -156,11 +156,11 @@ def _set_apart(terms: tuple[Term, ...], chance: float, room: float) -> tuple[tup
 
     They are many noises of tiny weight, as a rule, which would take the longest to convolve.
     """
-    ranked = sorted(terms, key=lambda term: term.count * term.weight**2 * term.noise.variance())
+    ranked = sorted(terms, key=lambda term: term.count * term.weight**2 * variance(term.noise))
     while len(ranked) >= _FEW_TERMS:
         small, total = [], 0.0
         for term in ranked:
-            total += term.count * term.weight**2 * term.noise.variance()
+            total += term.count * term.weight**2 * variance(term.noise)
             if sqrt(-2 * log(chance) * total) > room:
                 break
             small.append(term)

@@ -1,0 +1,167 @@
+"""Marginals: residuals and strategies against dense linear algebra, on every cell of small domains."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
+from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads.marginals import Columns, centred, subsets, whole_residual
+from dovetail.workloads.strategies import KINDS, Kind
+
+NOISES = [Geometric(1), Geometric("0.5"), DiscreteGaussian(2)]
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Marginals:
+    """Up to three columns of up to four values, and any tables over them."""
+    sizes = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    every = [each for each in subsets(tuple(range(len(sizes)))) if each]
+    tables = draw(st.lists(st.sampled_from(every), min_size=1, max_size=4, unique=True))
+    return Marginals(sizes, tuple(sorted(tables)))
+
+
+def margins(wanted: Marginals, joint: np.ndarray) -> dict[Columns, np.ndarray]:
+    every = tuple(range(len(wanted.sizes)))
+    return {table: wanted.margin(joint, every, table) for table in wanted.tables}
+
+
+def cells(wanted: Marginals) -> list[np.ndarray]:
+    """One table of the joint for each of its cells, with a single row in it."""
+    found = []
+    for place in product(*map(range, wanted.sizes)):
+        joint = np.zeros(wanted.sizes, int)
+        joint[place] = 1
+        found.append(joint)
+    return found
+
+
+def measured(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix from cells of the joint to released numbers, and the variances of these."""
+    columns = []
+    for joint in cells(strategy.wanted):
+        numbers = strategy.numbers(margins(strategy.wanted, joint))
+        columns.append(np.concatenate([numbers[each].ravel() for each in strategy.measured]))
+    sizes = [strategy.wanted.cells(each) for each in strategy.measured]
+    return np.array(columns).T, np.repeat([noise.variance() for noise in strategy.noises], sizes)
+
+
+def chosen(kind: Kind, wanted: Marginals, data: st.DataObject) -> Strategy:
+    count = len(wanted.residuals if kind == "residuals" else wanted.tables)
+    return Strategy(kind, wanted, tuple(data.draw(st.sampled_from(NOISES)) for _ in range(count)))
+
+
+@given(workloads(), st.sampled_from(KINDS), st.data())
+@settings(max_examples=60, deadline=None)
+def test_without_noise_the_tables_come_back(wanted: Marginals, kind: Kind, data: st.DataObject) -> None:
+    joint = np.random.default_rng(1).integers(0, 50, wanted.sizes)
+    strategy, truth = chosen(kind, wanted, data), margins(wanted, joint)
+    found = strategy.estimate(strategy.numbers(truth))
+    assert all(np.allclose(found[table], truth[table]) for table in wanted.tables)
+
+
+@given(workloads(), st.sampled_from(["joint", "residuals"]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_estimates_and_variances_are_those_of_least_squares(
+    wanted: Marginals, kind: Kind, data: st.DataObject
+) -> None:
+    strategy = chosen(kind, wanted, data)
+    matrix, variances = measured(strategy)
+    covariance = np.linalg.pinv(matrix.T @ np.diag(1 / variances) @ matrix)
+    noisy = np.random.default_rng(2).integers(-20, 20, len(matrix))
+    sizes = [wanted.cells(each) for each in strategy.measured]
+    parts = np.split(noisy, np.cumsum(sizes)[:-1])
+    released = {c: part.reshape(wanted.shape(c)) for c, part in zip(strategy.measured, parts, strict=True)}
+    found = strategy.estimate(released)
+    joint = covariance @ matrix.T @ (noisy / variances)
+    for table in wanted.tables:
+        queries = np.array([margins(wanted, cell)[table].ravel() for cell in cells(wanted)]).T
+        assert np.allclose(found[table].ravel(), queries @ joint, atol=1e-8)
+        every = np.diag(queries @ covariance @ queries.T)
+        assert np.allclose(every, strategy.variance(table))
+        assert strategy.error(table).variance() == pytest.approx(strategy.variance(table))
+
+
+@given(workloads(), st.sampled_from(KINDS), st.data())
+@settings(max_examples=40, deadline=None)
+def test_errors_of_sums_of_cells(wanted: Marginals, kind: Kind, data: st.DataObject) -> None:
+    strategy = chosen(kind, wanted, data)
+    table = wanted.tables[0]
+    query = np.random.default_rng(3).integers(0, 2, wanted.shape(table)).astype(float)
+    matrix, variances = measured(strategy)
+    if kind == "plain":
+        expected = float(strategy.noises[0].variance() * query.sum())
+    else:
+        covariance = np.linalg.pinv(matrix.T @ np.diag(1 / variances) @ matrix)
+        cell_query = np.array([(margins(wanted, cell)[table] * query).sum() for cell in cells(wanted)])
+        expected = float(cell_query @ covariance @ cell_query)
+    assert strategy.error(table, query).variance() == pytest.approx(expected, abs=1e-9)
+
+
+def test_tables_agree_on_what_they_share() -> None:
+    wanted = Marginals.of_ways((4, 3, 2, 5), 2)
+    for kind in ("joint", "residuals"):
+        strategy = Strategy.alike(kind, wanted, Geometric("0.1"))  # type: ignore[arg-type]
+        noisy = {
+            each: np.asarray(noise.sample(wanted.shape(each)))
+            for each, noise in zip(strategy.measured, strategy.noises, strict=True)
+        }
+        found = strategy.estimate(noisy)
+        for one, other in combinations(wanted.tables, 2):
+            shared = tuple(i for i in one if i in other)
+            left, right = (wanted.margin(found[each], each, shared) for each in (one, other))
+            assert np.allclose(left, right, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bars_cover_each_cell_and_half_of_them_do_not(kind: Kind) -> None:
+    wanted, runs, chance = Marginals.of_ways((3, 2, 4), 2), 2000, 0.1
+    strategy = Strategy.alike(kind, wanted, Geometric("0.5"))
+    drawn = {
+        each: np.asarray(noise.sample((runs, *wanted.shape(each))))
+        for each, noise in zip(strategy.measured, strategy.noises, strict=True)
+    }
+    bar = strategy.error((0, 2)).two_sided(chance)
+    errors = [
+        strategy.estimate({each: numbers[run] for each, numbers in drawn.items()})[0, 2][1, 3]
+        for run in range(runs)
+    ]
+    limit = binom.isf(1e-9, runs, chance)
+    assert np.sum(np.abs(errors) > bar) <= limit
+    assert np.sum(np.abs(errors) > bar / 2) > limit
+    assert np.var(errors) == pytest.approx(strategy.variance((0, 2)), rel=0.25)
+
+
+def test_whole_residuals_are_residuals_times_the_cells() -> None:
+    table = np.random.default_rng(0).integers(0, 9, (3, 4, 2))
+    assert np.allclose(whole_residual(table), centred(table) * table.size)
+
+
+def one_noise_too_few() -> tuple[IntegerNoise, ...]:
+    return (Geometric(1),)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tables"),
+    [((2, 2), ()), ((2, 2), ((1, 0),)), ((2, 2), ((0, 2),)), ((2, 2), ((0,), (0,))), ((0, 2), ((0,),))],
+)
+def test_bad_workloads_are_refused(sizes: tuple[int, ...], tables: tuple[Columns, ...]) -> None:
+    with pytest.raises(InvalidParameter):
+        Marginals(sizes, tables)
+
+
+def test_bad_strategies_and_queries_are_refused() -> None:
+    wanted = Marginals((2, 3), ((0,), (1,)))
+    with pytest.raises(InvalidParameter, match="noises"):
+        Strategy("joint", wanted, one_noise_too_few())
+    with pytest.raises(InvalidParameter, match="query"):
+        Strategy.alike("joint", wanted, Geometric(1)).error((0,), np.zeros(3))
+    with pytest.raises(InvalidParameter, match="way"):
+        Marginals.of_ways((2, 3), 3)

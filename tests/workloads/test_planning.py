@@ -1,0 +1,254 @@
+"""Prices of marginals by enumeration of neighbours, and the planner's figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
+from dovetail.privacy import Budget
+from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads.planning import (
+    charge,
+    even_variances,
+    information,
+    keeps,
+    normal_deviation,
+    pattern_loss,
+    plan,
+    price,
+    residual_strategy,
+    scaled,
+)
+from dovetail.workloads.strategies import KINDS, Kind, Pattern, replacement_patterns, row_pattern
+
+from .test_marginals import margins
+
+# workclass, education, marital_status, occupation, relationship, race, sex, income
+ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
+TINY = [
+    Marginals((3, 2), ((0, 1),)),
+    Marginals((2, 3, 2), ((0, 1), (1, 2), (0, 2))),
+    Marginals((2, 4), ((0,), (1,))),
+    Marginals((1, 3), ((0, 1),)),
+]
+
+
+def rows(wanted: Marginals) -> list[dict[tuple[int, ...], np.ndarray]]:
+    """What one row in each cell of the joint adds to every wanted table."""
+    found = []
+    for place in product(*map(range, wanted.sizes)):
+        joint = np.zeros(wanted.sizes, int)
+        joint[place] = 1
+        found.append(margins(wanted, joint))
+    return found
+
+
+def moved(strategy: Strategy, one: dict, other: dict | None) -> Counter[tuple[int, int]]:
+    """How far each released number moves when one row goes and another comes, by enumeration."""
+    found: Counter[tuple[int, int]] = Counter()
+    before = strategy.numbers(one)
+    after = (
+        strategy.numbers(other) if other is not None else {key: 0 * value for key, value in before.items()}
+    )
+    for place, key in enumerate(strategy.measured):
+        for shift in np.abs(before[key] - after[key]).ravel().tolist():
+            if shift:
+                found[place, shift] += 1
+    return found
+
+
+def listed(pattern: Pattern) -> Counter[tuple[int, int]]:
+    return Counter({(place, shift): count for place, shift, count in pattern})
+
+
+@pytest.mark.parametrize("wanted", TINY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_row_moves_what_the_pattern_says(wanted: Marginals, kind: Kind) -> None:
+    strategy = Strategy.alike(kind, wanted, Geometric(1))
+    expected = listed(row_pattern(kind, wanted))
+    assert all(moved(strategy, row, None) == expected for row in rows(wanted))
+
+
+@pytest.mark.parametrize("wanted", TINY)
+def test_every_replacement_of_residuals_is_among_the_patterns(wanted: Marginals) -> None:
+    strategy = Strategy.alike("residuals", wanted, Geometric(1))
+    patterns = [listed(pattern) for pattern in replacement_patterns("residuals", wanted)]
+    seen = set()
+    for one, other in product(rows(wanted), rows(wanted)):
+        move = moved(strategy, one, other)
+        if move:
+            seen.add(patterns.index(move))
+    # All but the first, which is a row that leaves and is not replaced.
+    assert seen == set(range(1, len(patterns)))
+    assert patterns[0] == listed(row_pattern("residuals", wanted))
+
+
+@pytest.mark.parametrize("wanted", TINY)
+@pytest.mark.parametrize("kind", ["plain", "joint"])
+def test_replacements_in_tables_are_covered(wanted: Marginals, kind: Kind) -> None:
+    strategy = Strategy.alike(kind, wanted, Geometric(1))
+    (cover,) = (listed(pattern) for pattern in replacement_patterns(kind, wanted))
+    for one, other in product(rows(wanted), rows(wanted)):
+        assert moved(strategy, one, other) <= cover
+
+
+@pytest.mark.parametrize("wanted", TINY)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_the_worst_loss_is_that_of_the_worst_neighbour(
+    wanted: Marginals, kind: Kind, neighbours: str
+) -> None:
+    """With geometric noise of rate r, a shift of s costs r·s in the worst case; enumerate all neighbours."""
+    noise = Geometric("0.3")
+    strategy = Strategy.alike(kind, wanted, noise)
+    rates = [each.rates[0] for each in strategy.noises]  # type: ignore[attr-defined]
+    every = rows(wanted)
+    pairs = [(row, None) for row in every] + (list(product(every, every)) if neighbours == "replace" else [])
+    worst = max(
+        sum(count * shift * rates[place] for (place, shift), count in moved(strategy, *pair).items())
+        for pair in pairs
+    )
+    charged = max(loss.worst for loss in price(strategy, neighbours))
+    assert charged >= worst
+    if kind == "residuals" or neighbours == "add-remove":
+        assert charged == worst
+
+
+def test_a_price_that_forgets_the_other_cells_is_too_low() -> None:
+    """The mutation: only the row's own cell of each residual is counted."""
+    wanted = Marginals((5, 2, 2), ((0, 1), (0, 2), (1, 2)))
+    strategy = Strategy.alike("residuals", wanted, DiscreteGaussian(12))
+    pattern = row_pattern("residuals", wanted)
+    largest = {place: max(shift for at, shift, _ in pattern if at == place) for place, _, _ in pattern}
+    own = tuple((place, shift, 1) for place, shift in largest.items())
+    truth, forgetful = pattern_loss(strategy.noises, pattern), pattern_loss(strategy.noises, own)
+    assert forgetful.delta("0.5") < truth.delta("0.5") / 2
+
+
+def test_neither_a_removed_nor_a_replaced_row_is_always_the_worst() -> None:
+    """With a precise total the removal of a row is dearest, which every replacement leaves as it is."""
+    wanted = Marginals((3, 2), ((0, 1),))
+    noises: list[IntegerNoise] = [Geometric("0.2").stretched(wanted.cells(part)) for part in wanted.residuals]
+    usual = [loss.epsilon for loss in price(Strategy("residuals", wanted, tuple(noises)), "replace")]
+    assert usual[0] < max(usual)
+    noises[0] = Geometric(3)
+    precise = [loss.epsilon for loss in price(Strategy("residuals", wanted, tuple(noises)), "replace")]
+    assert precise[0] == max(precise)
+    assert charge(Strategy("residuals", wanted, tuple(noises)), "replace").epsilon >= 3 * 10**9
+
+
+# The published root mean square errors of ResidualPlanner (arXiv 2305.08175) on its Adult domain, at cost 1.
+@pytest.mark.parametrize(("way", "published"), [(1, 3.047), (2, 6.359), (3, 10.515)])
+def test_published_errors_of_gaussian_residuals(way: int, published: float) -> None:
+    wanted = Marginals.of_ways((100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2), way)
+    variances = even_variances(wanted, by_cells=True)
+    total = 0.0
+    for table in wanted.tables:
+        for size in range(way + 1):
+            for part in combinations(table, size):
+                freedom = np.prod([wanted.sizes[i] - 1 for i in part])
+                rest = wanted.cells(table) / wanted.cells(part)
+                total += variances[part] * float(freedom) / rest
+    assert (total / sum(map(wanted.cells, wanted.tables))) ** 0.5 == pytest.approx(published, abs=6e-4)
+
+
+def test_variances_that_make_the_worst_table_most_exact() -> None:
+    wanted = Marginals.of_ways(ADULT, 2)
+    even, summed = even_variances(wanted), even_variances(wanted, by_cells=True)
+
+    def errors(variances: dict) -> list[float]:
+        noises = tuple(
+            scaled(DiscreteGaussian(100), variances[part] ** 0.5 * wanted.cells(part))
+            for part in wanted.residuals
+        )
+        strategy = Strategy("residuals", wanted, noises)
+        return [strategy.variance(table) for table in wanted.tables]
+
+    assert max(errors(even)) <= min(errors(even)) * 1.01
+    assert max(errors(even)) < max(errors(summed))
+    cost = sum(
+        float(np.prod([1 - 1 / wanted.sizes[i] for i in part])) / even[part] for part in wanted.residuals
+    )
+    assert cost == pytest.approx(1)
+
+
+def test_errors_at_pure_epsilon_1() -> None:
+    wanted = Marginals.of_ways(ADULT, 2)
+    found = plan(
+        wanted,
+        Budget.pure(1),
+        lambda name, tables: Geometric(f"1/{tables}") if name == "geometric" else None,
+        {"geometric": Geometric("0.01"), "Gaussian": DiscreteGaussian(100)},
+    )
+    assert [(each.strategy.kind, each.noise) for each in found] == [
+        ("joint", "geometric"),
+        ("plain", "geometric"),
+        ("residuals", "geometric"),
+    ]
+    assert found[0].typical <= 33.0
+    assert found[1].typical == pytest.approx(39.6, abs=0.05)
+    assert found[0].certified
+    assert keeps(price(found[0].strategy), Budget.pure(1))
+
+
+def test_predicted_errors_of_residuals_at_epsilon_1_and_delta_1e_6() -> None:
+    wanted, budget = Marginals.of_ways(ADULT, 2), Budget.approximate(1, "1e-6")
+    found = residual_strategy(wanted, DiscreteGaussian(1000), budget, certify=False)
+    assert found is not None
+    errors = [found.variance(table) ** 0.5 for table in wanted.tables]
+    assert max(errors) <= 17.7
+    assert max(errors) <= min(errors) * 1.005
+
+
+def test_residuals_keep_a_budget_for_certain() -> None:
+    wanted, budget = Marginals.of_ways((4, 3, 2), 2), Budget.approximate(1, "1e-6")
+    for neighbours in ("add-remove", "replace"):
+        found = residual_strategy(wanted, DiscreteGaussian(100), budget, neighbours)
+        assert found is not None
+        losses = price(found, neighbours)
+        assert max(loss.delta(1) for loss in losses) <= 1e-6
+        # And spend it: two per cent less noise would not.
+        less = Strategy("residuals", wanted, tuple(scaled(noise, 0.98) for noise in found.noises))
+        assert not keeps(price(less, neighbours), budget)
+
+
+@pytest.mark.parametrize("kind", ["joint", "residuals"])
+def test_predictions_are_within_3_per_cent_of_a_simulation(kind: Kind) -> None:
+    wanted, runs = Marginals.of_ways(ADULT, 2), 60
+    strategy = Strategy.alike(kind, wanted, Geometric("0.1"))
+    squares = dict.fromkeys(wanted.tables, 0.0)
+    for _ in range(runs):
+        noisy = {
+            each: np.asarray(noise.sample(wanted.shape(each)))
+            for each, noise in zip(strategy.measured, strategy.noises, strict=True)
+        }
+        for table, found in strategy.estimate(noisy).items():
+            squares[table] += float(np.mean(found**2)) / runs
+    simulated = np.mean(list(squares.values())) ** 0.5
+    predicted = np.mean([strategy.variance(table) for table in wanted.tables]) ** 0.5
+    assert simulated == pytest.approx(predicted, rel=0.03)
+
+
+def test_information_of_wide_noise() -> None:
+    assert information(Geometric("0.001")) == pytest.approx(2, rel=1e-3)
+    assert information(DiscreteGaussian(50)) == 1
+    assert 1 < information(PiecewiseGeometric(["0.0005552", "0.001918"], [1103])) < 1.2
+
+
+def test_scaled_noise_keeps_its_shape() -> None:
+    for noise in (
+        Geometric("0.01"),
+        PiecewiseGeometric(["0.01", "0.03", "0.05"], [50, 100]),
+        DiscreteGaussian(80),
+    ):
+        assert scaled(noise, 2.5).std() == pytest.approx(2.5 * noise.std(), rel=0.01)
+        assert scaled(noise, 0.01).std() == pytest.approx(0.01 * noise.std(), rel=0.6)
+
+
+def test_the_normal_deviation_is_that_of_the_analytic_gaussian() -> None:
+    loss = pattern_loss([DiscreteGaussian(str(round(100 * normal_deviation(1, 1e-6), 2)))], ((0, 100, 1),))
+    assert loss.delta(1) == pytest.approx(1e-6, rel=0.01)
