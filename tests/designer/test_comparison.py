@@ -27,11 +27,24 @@ def test_at_equal_zeta_the_first_noise_sets_the_level() -> None:
     assert compared.rows[0].noise == NOISES["mixture"]
     for row in compared.rows[:-1]:
         assert row.matched
-        assert row.zeta == pytest.approx(level, rel=2e-4)
+        assert row.zeta == pytest.approx(level, rel=1e-6)
         assert row.zeta <= level * (1 + 1e-9)
     assert not compared.rows[-1].matched
     assert compared.rows[-1].epsilon == inf
-    assert "has no such guarantee" in str(compared)
+    assert "no scale of this noise has this guarantee" in str(compared)
+
+
+@pytest.mark.parametrize("level", ["0.05", "0.3", 1, 4])
+def test_whole_break_points_do_not_keep_a_noise_from_the_level(level: object) -> None:
+    """Breaks move in whole steps, and 1 is the least: the rates alone make up for the rest."""
+    shapes = {
+        "two": dv.GeometricMixture("0.2", 1, 2),
+        "falling": dv.GeometricMixture(1, "0.2", 3),
+        "three": dv.PiecewiseGeometric(("0.1", "0.5", 2), (1, 4)),
+    }
+    for row in dv.compare({"first": dv.Geometric(level), **shapes}, at="zeta").rows[1:]:
+        assert row.matched, row
+        assert row.zeta == pytest.approx(float(str(level)), rel=1e-6)
 
 
 def test_at_equal_worst_case_the_gaussian_has_no_place() -> None:

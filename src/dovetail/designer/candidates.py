@@ -8,6 +8,8 @@ from math import exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.exact.bisection import bracket
+
 from .calibration import Shape
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
@@ -160,12 +162,11 @@ class Finder:
     def _epsilon(self, layout: Layout, point: Floats) -> float:
         """Return the epsilon at which the limit on delta just holds."""
         steepest = exp(float(np.logaddexp.reduce(point[: layout.pieces])))
-        low, high = steepest * 1e-6, steepest * self.uses
-        for _ in range(30):
-            middle = sqrt(low * high)
-            trial = np.append(point[:-1], log(middle))
-            low, high = (low, middle) if self.limits[0](layout, trial)[0] >= 0 else (middle, high)
-        return high
+
+        def enough(epsilon: float) -> bool:
+            return self.limits[0](layout, np.append(point[:-1], log(epsilon)))[0] >= 0
+
+        return bracket(steepest * 1e-6, steepest * self.uses, enough, close=1e-6, by_ratio=True)[1]
 
     def _scale(self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]) -> float | None:
         """Return the least scale within the budget, or the largest that is accurate."""
@@ -178,11 +179,9 @@ class Finder:
             with np.errstate(all="ignore"):
                 return all(term(layout, point)[0] >= 0 for term in terms)
 
-        inner, outer = 1e-9, 1e12
-        for _ in range(40):
-            middle = sqrt(inner * outer)
-            kept = holds(middle) == self.task.has_budget
-            inner, outer = (inner, middle) if kept else (middle, outer)
+        inner, outer = bracket(
+            1e-9, 1e12, lambda scale: holds(scale) == self.task.has_budget, close=1e-9, by_ratio=True
+        )
         edge = outer if self.task.has_budget else inner
         return edge if 1e-8 < edge < 1e11 else None
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from math import ceil, floor, inf, log, log10, sqrt
+from math import ceil, floor, inf, log, log10
 from typing import Any
 
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import bracket
 from dovetail.noise import (
     DiscreteGaussian,
     Noise,
@@ -25,14 +26,16 @@ from dovetail.noise import (
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
 _FIX = 'Use at="zeta", at="epsilon" or at=(epsilon, delta, queries).'
-_DIGITS = 6
-_CLOSE = 1e-5
+_DIGITS = 9
+_CLOSE = 1e-9
+# How near to the level a row must come to count as matched.
+_MET = 1e-6
 _WIDEST = 1e5
 
 
 @dataclass(frozen=True)
 class Row:
-    """One noise of a comparison; `matched` is False where it has no guarantee of this kind at any scale."""
+    """One noise of a comparison; `matched` is False where no scale brings it to the level, to 1e-6."""
 
     name: str
     noise: Noise
@@ -64,7 +67,7 @@ class Comparison:
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table
         ]
         if not all(row.matched for row in self.rows):
-            lines.append("* has no such guarantee at any scale; shown as given")
+            lines.append("* no scale of this noise has this guarantee, to 1e-6; compare it with care")
         return "\n".join(lines)
 
     def plot(self) -> Any:
@@ -77,7 +80,9 @@ class Comparison:
         reaches = sorted(row.noise.quantile_abs(0.999) for row in self.rows)
         top = int(min(reaches[-1], 3 * reaches[len(reaches) // 2])) + 1
         sizes = np.arange(top + 1)
-        names = {row.name: row.name if row.matched else f"{row.name} (as given)" for row in self.rows}
+        names = {
+            row.name: row.name if row.matched else f"{row.name} (not at this level)" for row in self.rows
+        }
         curves = {names[row.name]: 1 - np.asarray(row.noise.within(sizes)) for row in self.rows}
         return comparison(sizes, curves, f"At equal {self.at}")
 
@@ -129,7 +134,7 @@ def _row(name: str, noise: Noise, cost: Callable[[PrivacyLoss], float], level: f
     return Row(
         name,
         shown,
-        found is not None,
+        found is not None and abs(cost(loss) - level) <= _MET * (abs(level) or 1.0),
         loss.zeta,
         loss.epsilon,
         shown.mean_abs(),
@@ -145,22 +150,31 @@ def _matched(noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -
     def excess(scale: float) -> float:
         return cost(privacy_loss(scaled(noise, scale))) - level
 
-    start = cost(privacy_loss(noise)) - level
-    if abs(start) <= 1e-9:
+    if abs(cost(privacy_loss(noise)) - level) <= 1e-9:
         return noise
     narrow = wide = 1.0
-    while excess(narrow) <= 0:
+    while excess(narrow) <= 0 and narrow > 1e-3:
         narrow /= 2
-        if narrow < 1e-3:
-            break
     while excess(wide) > 0:
         wide *= 2
         if wide > _WIDEST:
             return None
-    while wide / narrow > 1 + _CLOSE:
-        middle = sqrt(narrow * wide)
-        narrow, wide = (middle, wide) if excess(middle) > 0 else (narrow, middle)
-    return scaled(noise, wide)
+    found = scaled(
+        noise, bracket(narrow, wide, lambda scale: excess(scale) <= 0, close=_CLOSE, by_ratio=True)[1]
+    )
+    return _steepened(found, lambda other: cost(privacy_loss(other)) <= level)
+
+
+def _steepened(noise: Noise, fits: Callable[[Noise], bool]) -> Noise:
+    """Use up what whole break-points have left of the level: steeper rates with the breaks where they are."""
+    if not isinstance(noise, PiecewiseGeometric) or not noise.breaks:
+        return noise
+
+    def wider(share: float) -> PiecewiseGeometric:
+        return PiecewiseGeometric([_short(rate / Fraction(share)) for rate in noise.rates], noise.breaks)
+
+    least = next(share for share in (0.5**power for power in range(1, 60)) if not fits(wider(share)))
+    return wider(bracket(least, 1.0, lambda share: fits(wider(share)), close=_CLOSE, by_ratio=True)[1])
 
 
 @singledispatch

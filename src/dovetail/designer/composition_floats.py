@@ -13,6 +13,8 @@ from math import ceil, exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.exact.bisection import bracket
+
 Floats = NDArray[np.float64]
 
 _LARGEST_TILT = 600.0
@@ -115,13 +117,12 @@ def _tilt(values: Floats, masses: Floats, goal: float) -> float:
     top = float(values.max())
     if goal >= top:
         return _LARGEST_TILT / top / 4
-    low, high = 0.0, _LARGEST_TILT / top
-    for _ in range(50):
-        middle = (low + high) / 2
-        weights = masses * np.exp(middle * (values - top))
-        mean = float((weights * values).sum() / weights.sum())
-        low, high = (middle, high) if mean < goal else (low, middle)
-    return (low + high) / 2
+
+    def reached(tilt: float) -> bool:
+        weights = masses * np.exp(tilt * (values - top))
+        return float((weights * values).sum() / weights.sum()) >= goal
+
+    return bracket(0.0, _LARGEST_TILT / top, reached, close=1e-9)[1]
 
 
 def _one_delta(values: Floats, masses: Floats, epsilon: float) -> Figure:

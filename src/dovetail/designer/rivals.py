@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, expm1, floor, log, log10, sqrt
 
+from dovetail.exact.bisection import bracket
 from dovetail.noise import DiscreteGaussian, IntegerNoise
 
 from .calibration import fitted
@@ -90,11 +91,8 @@ def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
         low, high = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
         return float(low + log(max(-expm1(high - low), 1e-300))) - log(delta)
 
-    small, large = sqrt(uses) * 1e-3, sqrt(uses) * 1e9
-    for _ in range(100):
-        middle = sqrt(small * large)
-        small, large = (middle, large) if excess(middle) > 0 else (small, middle)
-    return large
+    root = sqrt(uses)
+    return bracket(root * 1e-3, root * 1e9, lambda sigma: excess(sigma) <= 0, by_ratio=True)[1]
 
 
 def least_sigma(
@@ -114,10 +112,11 @@ def least_sigma(
         bad = good / step**side
         if not _NARROWEST < bad < _WIDEST:
             return _rounded(good, side)
-    while abs(good / bad - 1) > _CLOSE:
-        middle = sqrt(good * bad)
-        good, bad = (middle, bad) if holds(_rounded(middle, side)) else (good, middle)
-    return _rounded(good, side)
+    # Turned over where the largest is wanted, so that what holds is always on the upper side.
+    found = bracket(
+        bad**side, good**side, lambda size: holds(_rounded(size**side, side)), close=_CLOSE, by_ratio=True
+    )
+    return _rounded(found[1] ** side, side)
 
 
 def _rounded(sigma: float, side: int) -> DiscreteGaussian:

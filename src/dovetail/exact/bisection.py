@@ -1,8 +1,9 @@
-"""The least point from which a claim holds, by doubling steps and then halving them."""
+"""The least point from which a claim holds, by doubling steps and then halving them: written once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 
 import numpy as np
 
@@ -40,3 +41,23 @@ def least_float(start: float, holds: Callable[[float], bool]) -> float:
 
     bits = int(np.float64(start).view(np.int64))
     return at(least_whole(bits, lambda number: number >= _INFINITE or holds(at(number))))
+
+
+def bracket(
+    low: float, high: float, holds: Callable[[float], bool], *, close: float = 1e-12, by_ratio: bool = False
+) -> tuple[float, float]:
+    """Halve the way between `low`, where a claim is taken not to hold, and `high`, where it is taken to.
+
+    Returns the two sides once they are `close` beside the size of the upper one, or as near as floats are;
+    `by_ratio` halves the ratio of two positive numbers instead, and `close` is then what it may exceed 1 by.
+
+    >>> below, above = bracket(0, 2, lambda x: x * x >= 2)
+    >>> below < 2**0.5 <= above, above - below < 1e-11
+    (True, True)
+    """
+    while high / low - 1 > close if by_ratio else abs(high - low) > close * max(abs(low), abs(high)):
+        middle = sqrt(low) * sqrt(high) if by_ratio else (low + high) / 2
+        if not min(low, high) < middle < max(low, high):
+            break
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from dovetail.check import Real, choice, positive, probability
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import bracket
 
 from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge, shown_number
 
@@ -265,9 +266,9 @@ def _room(units: int | None, limit: Fraction) -> Fraction:
 def _inverse_response(order: int, divergence: Fraction) -> Fraction:
     """Return about the epsilon whose randomised response has this Rényi divergence (a guess, not a bound)."""
     target = float(divergence)
-    low, high = target, 2 * target + 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        gap = (log1p(exp((1 - 2 * order) * middle)) - log1p(exp(-middle))) / (order - 1)
-        low, high = (middle, high) if middle + gap <= target else (low, middle)
-    return Fraction(low)
+
+    def too_much(epsilon: float) -> bool:
+        gap = (log1p(exp((1 - 2 * order) * epsilon)) - log1p(exp(-epsilon))) / (order - 1)
+        return epsilon + gap > target
+
+    return Fraction(bracket(target, 2 * target + 2, too_much)[0])

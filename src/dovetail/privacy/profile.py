@@ -14,6 +14,8 @@ from functools import cached_property
 from itertools import takewhile
 from math import inf, sqrt
 
+from dovetail.exact.bisection import bracket
+
 from .curve import Curve
 from .fourier import Lattice, Placed, tilted
 
@@ -65,10 +67,10 @@ class Rung:
             if high >= largest:
                 return largest
             low, high = high, min(self.tilt + 2 * (high - self.tilt), largest)
-        while high - low > _CLOSE * (high - self.tilt):
-            middle = (low + high) / 2
-            low, high = (middle, high) if divergence(middle) < _APART else (low, middle)
-        return high
+        gap = bracket(
+            low - self.tilt, high - self.tilt, lambda gap: divergence(self.tilt + gap) >= _APART, close=_CLOSE
+        )
+        return self.tilt + gap[1]
 
 
 class Profile:

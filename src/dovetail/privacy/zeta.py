@@ -10,6 +10,7 @@ from math import cosh, exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import bracket
 from dovetail.noise import Noise, PiecewiseGeometric, RoundedLaplace
 
 from .loss import privacy_loss
@@ -69,11 +70,9 @@ def equivalent_epsilon(noise_family: str, zeta: Real) -> float:
         raise InvalidParameter("zeta", zeta, f"a number above 0, at most {_LARGEST}")
     if family == "geometric":
         return target
-    low, high = target, 2 * target + 2
-    while nextafter(low, inf) < high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _zeta_rounded_laplace(middle) < target else (low, middle)
-    return high
+    return bracket(target, 2 * target + 2, lambda epsilon: _zeta_rounded_laplace(epsilon) >= target, close=0)[
+        1
+    ]
 
 
 def _zeta_rounded_laplace(epsilon: float) -> float:
