@@ -7,6 +7,7 @@ from .ratios import Bounds, Ratios
 from .spread import Spread
 from .strategies import Strategy
 from .sums import NoiseSum, Term
+from .synthetic import consistent, fitted_joint, synthetic_rows
 from .tree_shapes import Shape, best_shapes, best_tree
 from .trees import Tree
 
@@ -25,5 +26,8 @@ __all__ = [
     "Tree",
     "best_shapes",
     "best_tree",
+    "consistent",
+    "fitted_joint",
     "plan",
+    "synthetic_rows",
 ]
