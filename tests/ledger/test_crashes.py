@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import sqlite_disk
-from dovetail.errors import DovetailError, LedgerError
+from dovetail.errors import AccessRefused, DovetailError, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.release.ports import Reservation, StoredAnswer
@@ -33,7 +33,7 @@ NAME = "test.ledger"
 
 def scenario(ledger: Ledger, disk: Disk) -> None:
     """Use every kind of write once, noting each promise right after it was made."""
-    account = ledger.account("visits", budget=Budget.pure(1))
+    account = ledger.account("visits", budget=Budget.pure(1), protects="a row added or removed")
     disk.promise("account")
     first = account.reserve(asked("first"))
     disk.promise("spent 1")
@@ -52,6 +52,40 @@ def scenario(ledger: Ledger, disk: Disk) -> None:
     disk.promise("budget 2")
     account.reserve(asked("third", fresh=True))
     disk.promise("spent 3")
+
+
+def scenario_of_people(ledger: Ledger, disk: Disk) -> None:
+    """Use every write that concerns people, online runs and vintages once."""
+    account = ledger.account("visits", budget=Budget.pure(1), protects="a row added or removed")
+    disk.promise("account")
+    ledger.people.add("bob")
+    key = ledger.people.make_key("bob")
+    disk.promise(f"key {key.text}")
+    ledger.people.grant("bob", "visits", Budget.pure("0.3"))
+    account.reserve(asked("by bob", analyst="bob"))
+    disk.promise("spent 1")
+    disk.promise("allotted 1")
+    ledger.people.revoke_key(key.public)
+    disk.promise("revoked")
+    run = account.open_run("curve", TENTH, 3, "ann", (41, -17))
+    disk.promise("spent 2")
+    disk.promise("thresholds")
+    made = account.reserve(asked("batch", plan=run.id, hold=True))
+    assert isinstance(made, Reservation)
+    disk.promise("updates 2")
+    account.fire(made, "measured")
+    disk.promise("updates 1")
+    disk.promise("fired")
+    account.settle(made, "the rest")
+    account.declare_vintage("January")
+    account.declare_vintage("February", complete=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        account.declare_disjoint()
+    account.reserve(asked("monthly", vintages=("January",)))
+    disk.promise("spent 3")
+    ledger.people.erase("bob")
+    disk.promise("erased")
 
 
 def check_promises(path: Path, promises: list[str]) -> None:
@@ -75,14 +109,45 @@ def check_promises(path: Path, promises: list[str]) -> None:
             assert account.budget == Budget.pure(2)
 
 
-def recorded(folder: Path) -> tuple[dict[str, bytes], list[Step]]:
-    """Run the scenario on a fresh ledger and return its files before, and all steps."""
+def check_people(path: Path, promises: list[str]) -> None:
+    """Hold what is left against what was promised to people and online runs."""
+    check_promises(path, promises)
+    with Ledger.open(path) as ledger:
+        said = {promise.split()[0] for promise in promises}
+        for text in (promise.split()[1] for promise in promises if promise.startswith("key")):
+            if "revoked" in said:
+                with pytest.raises(AccessRefused):
+                    ledger.people.whose(text)
+            else:
+                # Revoking may be under way.
+                try:
+                    assert ledger.people.whose(text).name == "bob"
+                except AccessRefused:
+                    assert "spent" in said
+        if "allotted" in said:
+            assert ledger.people.grants()[0].spent == TENTH
+        if "erased" in said:
+            assert "bob" not in [each.name for each in ledger.people.all()]
+        if "thresholds" in said:
+            account = ledger.account("visits")
+            (run,) = account.plans()
+            assert account.thresholds(run.id) == (41, -17)
+            # A hold or a firing that was promised is never given back by a crash.
+            promised = min((int(p.split()[1]) for p in promises if p.startswith("updates")), default=3)
+            assert run.left <= promised + ("fired" in said)
+            assert len(account.told(run.id)) >= ("fired" in said)
+
+
+def recorded(
+    folder: Path, play: Callable[[Ledger, Disk], None] = scenario
+) -> tuple[dict[str, bytes], list[Step]]:
+    """Run a scenario on a fresh ledger and return its files before, and all steps."""
     disk = Disk()
     path = folder / NAME
     Ledger.create(path).close()
     start = {NAME: path.read_bytes()}
     with sqlite_disk.watched(disk), Ledger.open(path) as ledger:
-        scenario(ledger, disk)
+        play(ledger, disk)
     return start, disk.steps
 
 
@@ -100,9 +165,14 @@ def states(
             yield files, promises
 
 
-def broken_promises(folder: Path, fates: list[Callable[[Step], bytes | None]]) -> tuple[int, int]:
+def broken_promises(
+    folder: Path,
+    fates: list[Callable[[Step], bytes | None]],
+    play: Callable[[Ledger, Disk], None] = scenario,
+    check: Callable[[Path, list[str]], None] = check_promises,
+) -> tuple[int, int]:
     """Return how many states were looked at and how many break a promise or do not verify."""
-    start, steps = recorded(folder)
+    start, steps = recorded(folder, play)
     count = failures = 0
     for files, promises in states(start, steps, fates):
         place = folder / f"crash{count}"
@@ -111,7 +181,7 @@ def broken_promises(folder: Path, fates: list[Callable[[Step], bytes | None]]) -
             (place / name).write_bytes(data)
         count += 1
         try:
-            check_promises(place / NAME, promises)
+            check(place / NAME, promises)
         except (AssertionError, DovetailError):
             failures += 1
     return count, failures
@@ -121,6 +191,14 @@ def broken_promises(folder: Path, fates: list[Callable[[Step], bytes | None]]) -
 def test_every_step_of_the_disk_may_be_the_last(tmp_path: Path) -> None:
     fates = [sqlite_disk.everything, sqlite_disk.nothing, sqlite_disk.some(1), sqlite_disk.some(2)]
     count, failures = broken_promises(tmp_path, fates)
+    assert count > 300
+    assert failures == 0
+
+
+@pytest.mark.slow
+def test_every_step_of_people_and_runs_may_be_the_last(tmp_path: Path) -> None:
+    fates = [sqlite_disk.everything, sqlite_disk.nothing, sqlite_disk.some(3)]
+    count, failures = broken_promises(tmp_path, fates, scenario_of_people, check_people)
     assert count > 300
     assert failures == 0
 

@@ -16,7 +16,7 @@ from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
 
 from . import requests, runs, vintages
 from .balances import Row, add, balance, budget_of, dataset_row, most_spent, spent_of
-from .grants import permitted
+from .grants import grant_row, permitted
 from .pen import Pen
 from .plans import MOST_SLOTS, add_plan, all_plans, like, plan_row, plan_state, same_plan, take_slots
 from .principals import analyst_number, number_of
@@ -168,6 +168,21 @@ class DatasetAccount:
         with self._store.writing() as pen:
             row, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
             return runs.fire(pen, row, held, measured)
+
+    def told(self, run: int) -> list[runs.Told]:
+        """Return what an online run told so far, in order: its public hypothesis is rebuilt from it."""
+        with self._store.reading() as connection:
+            known = plan_row(connection, run, self._dataset) is not None
+            return runs.history(connection, run) if known else []
+
+    def allotted(self, analyst: str) -> Remaining | None:
+        """Return what remains of an analyst's allotment; None where nothing was granted to them."""
+        with self._store.reading() as connection:
+            number = number_of(connection, composed("analyst", analyst))
+            grant = None if number is None else grant_row(connection, number, self._dataset)
+            if grant is None:
+                return None
+            return budget_of(grant["allotment"]).remaining(most_spent(connection, grant["id"]))
 
     def plans(self) -> list[PlanState]:
         """Return the plans of this dataset, oldest first."""

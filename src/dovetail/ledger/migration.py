@@ -92,7 +92,7 @@ def _check_before(connection: Connection, replay: Replay) -> None:
         kept == sums
         and hashed == {number: row["secret_sha256"] for number, row in replay.datasets.items()}
         and left == {(row[0], row[9]) for row in replay.plans.values()}
-        and states == {(row[0], row[8], row[9]) for row in replay.requests.values()}
+        and states == {(row[0], row[9], row[10]) for row in replay.requests.values()}
     )
     if not same:
         raise LedgerCorrupt("what the ledger holds is not what its events say. Nothing was migrated.")

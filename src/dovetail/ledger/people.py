@@ -8,6 +8,7 @@ from dovetail.privacy.budget import Budget
 
 from .budgets import checked_budget
 from .grants import Grant, give, grants_of, withdraw
+from .history import Asked, asked_as, asked_by
 from .keys import Key, check_key, find_key, keys_of, make_key, revoke_key
 from .pen import Pen
 from .principals import Principal, add_principal, all_principals, erase_name, find_principal
@@ -94,6 +95,16 @@ class People:
         with self._store.writing() as pen:
             connection = pen.connection
             withdraw(pen, find_principal(connection, name).id, find(connection, dataset), _number(pen, by))
+
+    def asked(self, name: str, *, before: str | None = None, limit: int = 50) -> list[Asked]:
+        """Return what somebody asked, newest first; `before` is the last identifier of the page before."""
+        with self._store.reading() as connection:
+            return asked_by(connection, find_principal(connection, name).id, before, limit)
+
+    def answer(self, name: str, public: str) -> Asked:
+        """Return one question of somebody's own by its public identifier."""
+        with self._store.reading() as connection:
+            return asked_as(connection, find_principal(connection, name).id, public)
 
     def grants(self, name: str | None = None, dataset: str | None = None) -> list[Grant]:
         """Return the grants of one analyst, of one dataset, or all."""

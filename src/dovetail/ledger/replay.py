@@ -52,6 +52,7 @@ class Replay:
         self.commitments: dict[int, str] = {}
         self.requests: dict[int, list[Any]] = {}
         self.attempts: dict[int, list[Any]] = {}
+        self.firings: dict[int, list[int]] = {}
         self.witnesses: dict[str, list[Any]] = {}
         self.witness = 0
         self.named: dict[int, str] = {}
@@ -229,7 +230,7 @@ class Replay:
             self._take(plan, dataset, content["slots"])
         asked = digest(content["body"])
         made = [sequence, self._public(content), dataset, content.get("vintages", "")]
-        made += [content.get("version"), by, content.get("key"), asked, "reserved", None]
+        made += [content.get("version"), by, content.get("key"), plan, asked, "reserved", None]
         self.requests[sequence] = made
         held = content.get("held", 0)
         # A reservation of version 1 had no lease: whoever left it open is taken to be gone.
@@ -248,8 +249,9 @@ class Replay:
             self._take(row[3], dataset, 1)
         row[1:3] = content["attempt"], content["until"]
 
-    def _on_firing(self, _sequence: int, dataset: int, content: Content) -> None:
+    def _on_firing(self, sequence: int, dataset: int, content: Content) -> None:
         row = self.attempts[content["request"]]
+        self.firings[sequence] = [sequence, row[3], row[0]]
         _require(row[1] == content["attempt"] and row[4] == 1)
         if content["more"]:
             self._take(row[3], dataset, 1)
@@ -268,8 +270,8 @@ class Replay:
 
     def _close(self, sequence: int, dataset: int, request: int, state: str) -> list[Any]:
         row = self.requests[request]
-        _require(row[2] == dataset and row[8] == "reserved")
-        row[8:] = state, sequence
+        _require(row[2] == dataset and row[9] == "reserved")
+        row[9:] = state, sequence
         return self.attempts.pop(request)
 
     def _on_witness(self, sequence: int, _dataset: int, content: Content) -> None:

@@ -94,7 +94,8 @@ def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease:
     until = (chain.now() + lease).isoformat()
     content: dict[str, Any] = {"body": request.body, "by": principal, "public": public, "until": until} | paid
     row: dict[str, Any] = {"id": number, "public": public, "dataset": asking.dataset["id"]}
-    row |= {"principal": principal, "key": request.key, "question": digest(request.body), "state": "reserved"}
+    row |= {"principal": principal, "key": request.key, "plan": request.plan, "state": "reserved"}
+    row["question"] = digest(request.body)
     row |= {"vintages": asking.chosen.vintages, "version": asking.chosen.version}
     for name in ("key", "vintages", "version"):
         if row[name]:

@@ -8,6 +8,7 @@ nobody saw is paid for.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -22,7 +23,7 @@ from .chain import canonical
 from .pen import Pen, event_at
 from .plans import give_back, plan_row
 from .prepared_statements import run
-from .schema import attempts, plans, runs
+from .schema import attempts, firings, plans, requests, runs
 
 _RUN = select(runs).where(runs.c.plan == bindparam("of"))
 _FAR = 2**62
@@ -63,6 +64,7 @@ def fire(pen: Pen, request: Row, held: Row, measured: str) -> bool:
         pen.update(plans, row, {"left": row["left"] - 1})
     else:
         pen.update(attempts, held, {"held": 0})
+    pen.insert(firings, {"id": pen.next, "plan": held["plan"], "request": request["id"]})
     content = {"request": request["id"], "attempt": held["attempt"], "answer": measured, "more": more}
     pen.record("firing", request["dataset"], content)
     return more
@@ -80,3 +82,32 @@ def committed(connection: Connection, plan: int) -> str | None:
     """Return the commitment that a run's event holds, None for a plan that is no run."""
     value = json.loads(event_at(connection, plan).content).get("commitment")
     return None if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a run told: the answer to a batch, or (`fired`) what a firing measured; in the order of events."""
+
+    event: int
+    request: int
+    body: str
+    answer: str
+    fired: bool
+
+
+def history(connection: Connection, plan: int) -> list[Told]:
+    """Return everything that a run told; a public hypothesis is rebuilt from it."""
+    asked = select(requests.c.id, requests.c.closing).where(
+        requests.c.plan == plan, requests.c.state == "answered"
+    )
+    fired = select(firings.c.request, firings.c.id).where(firings.c.plan == plan)
+    told = [(row[1], row[0], False) for row in connection.execute(asked)]
+    told += [(row[1], row[0], True) for row in connection.execute(fired)]
+    contents = {
+        number: json.loads(event_at(connection, number).content)
+        for number in {each for event, request, _ in told for each in (event, request)}
+    }
+    return [
+        Told(event, request, contents[request]["body"], contents[event]["answer"], firing)
+        for event, request, firing in sorted(told)
+    ]

@@ -232,12 +232,13 @@ requests = Table(
     "dovetail_requests",
     metadata,
     _number(),
-    Column("public", Text, nullable=False),
+    Column("public", Text, nullable=False, unique=True),
     Column("dataset", WHOLE, nullable=False),
     Column("vintages", Text, nullable=False),
     Column("version", Text),
     Column("principal", WHOLE, nullable=False),
     Column("key", Text),
+    Column("plan", WHOLE),
     Column("question", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("closing", WHOLE),
@@ -256,6 +257,14 @@ Index(
     postgresql_where=requests.c.key.is_not(None),
 )
 Index("dovetail_questions", requests.c.dataset, requests.c.question)
+Index("dovetail_requests_of", requests.c.principal, requests.c.id)
+Index(
+    "dovetail_requests_from",
+    requests.c.plan,
+    requests.c.id,
+    sqlite_where=requests.c.plan.is_not(None),
+    postgresql_where=requests.c.plan.is_not(None),
+)
 
 # Reservations that are not closed: who works on one, until when, and (`held`) with how many updates of which
 # run. The number of the attempt fences off a worker that was given up.
@@ -269,3 +278,13 @@ attempts = Table(
     Column("held", WHOLE, nullable=False),
     CheckConstraint("held IN (0, 1)"),
 )
+
+# Which events measured something for an online run: its hypothesis is rebuilt from them.
+firings = Table(
+    "dovetail_firings",
+    metadata,
+    _number(),
+    Column("plan", WHOLE, nullable=False),
+    Column("request", WHOLE, nullable=False),
+)
+Index("dovetail_firings_of", firings.c.plan, firings.c.id)

@@ -21,6 +21,7 @@ from .schema import (
     balances,
     datasets,
     events,
+    firings,
     grants,
     keys,
     ledger,
@@ -121,6 +122,7 @@ def expected_rows(replay: Replay) -> dict[Table, list[list[Any]]]:
         # Requests are by far the most, and made in order.
         requests: list(replay.requests.values()),
         attempts: _in_order(replay.attempts),
+        firings: _in_order(replay.firings),
         witnesses: _in_order(replay.witnesses),
     }
 

@@ -1,0 +1,180 @@
+"""Principals, keys and names: who may ask, and what is forgotten of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dovetail.errors import AccessRefused, DovetailError, InvalidParameter
+from dovetail.ledger import DatasetAccount, Ledger, keys
+from dovetail.privacy import Budget
+from ledger_cases import TENTH, asked
+
+
+def test_a_key_says_whose_it_is_and_is_kept_nowhere(ledger: Ledger, location: str) -> None:
+    ledger.people.add("ann", "curator", address="ann@example.org")
+    key = ledger.people.make_key("ann")
+    assert key.text is not None
+    assert keys._FORM.fullmatch(key.text)
+    found = ledger.people.whose(key.text)
+    assert (found.name, found.role, found.address) == ("ann", "curator", "ann@example.org")
+    secret = key.text.split("_")[2]
+    assert secret not in repr(key)
+    assert secret not in repr(ledger.people.keys())
+    for kind in ("json", "csv"):
+        assert secret not in ledger.export(kind)
+    if "://" not in location:
+        assert secret.encode() not in Path(location).read_bytes()
+    ledger.verify()
+
+
+def test_two_keys_have_nothing_in_common(ledger: Ledger) -> None:
+    ledger.people.add("ann")
+    made = [ledger.people.make_key("ann") for _ in range(3)]
+    assert len({str(key.text)[15:-7] for key in made}) == 3
+    assert len({key.public for key in made}) == 3
+
+
+@pytest.mark.parametrize(
+    "slip", ["cut", "one letter", "upper case", "a space", "nothing", "other form", 7, None]
+)
+def test_a_mistyped_key_is_told_by_its_checksum(ledger: Ledger, slip: object) -> None:
+    ledger.people.add("ann")
+    text = str(ledger.people.make_key("ann").text)
+    other = "b" if text[20] != "b" else "c"
+    wrong = {
+        "cut": text[:-1],
+        "one letter": text[:20] + other + text[21:],
+        "upper case": text.upper(),
+        "a space": text + " ",
+        "nothing": "",
+        "other form": "Bearer x",
+    }.get(slip, slip)  # type: ignore[arg-type]
+    with pytest.raises(AccessRefused, match="mistyped or cut"):
+        ledger.people.whose(wrong)  # type: ignore[arg-type]
+
+
+def test_every_refused_key_is_refused_in_the_same_words(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key of another ledger, a revoked one, an expired one, and a right id with wrong bits."""
+    ledger.people.add("ann")
+    live, revoked = ledger.people.make_key("ann"), ledger.people.make_key("ann")
+    ledger.people.revoke_key(revoked.public)
+    short = ledger.people.make_key("ann", expires=datetime.now(UTC) + timedelta(hours=1))
+    assert ledger.people.whose(short.text).name == "ann"
+    with Ledger.create(tmp_path / "other.ledger") as other:
+        other.people.add("ann")
+        foreign = other.people.make_key("ann")
+    body = f"dvt_{live.public}_{str(foreign.text).split('_')[2][:-7]}"
+    forged = body + keys._checksum(body)
+    monkeypatch.setattr(keys.chain, "now", lambda: datetime.now(UTC) + timedelta(hours=2))
+    said = set()
+    for text in (foreign.text, revoked.text, short.text, forged):
+        with pytest.raises(AccessRefused) as refused:
+            ledger.people.whose(text)
+        said.add(str(refused.value))
+    assert len(said) == 1
+    assert ledger.people.whose(live.text).name == "ann"
+
+
+def test_a_revocation_holds_at_the_next_request_of_every_process(ledger: Ledger, location: str) -> None:
+    ledger.people.add("ann")
+    key = ledger.people.make_key("ann")
+    with Ledger.open(location) as worker:
+        assert worker.people.whose(key.text).name == "ann"
+        ledger.people.revoke_key(key.public)
+        with pytest.raises(AccessRefused):
+            worker.people.whose(key.text)
+    ledger.people.revoke_key(key.public)  # once more does no harm
+    ledger.verify()
+
+
+def test_an_expiry_needs_a_time_zone(ledger: Ledger) -> None:
+    ledger.people.add("ann")
+    with pytest.raises(InvalidParameter, match="time zone"):
+        ledger.people.make_key("ann", expires=datetime(2030, 1, 1))
+    with pytest.raises(InvalidParameter, match="somebody this ledger knows"):
+        ledger.people.make_key("eve")
+
+
+def test_the_record_knows_numbers_and_an_erased_name_is_nowhere(
+    ledger: Ledger, account: DatasetAccount, location: str
+) -> None:
+    name = "Ann-Kathrin Unverwechselbar"
+    ledger.people.add(name, address="ann@example.org")
+    key = ledger.people.make_key(name)
+    account.reserve(asked(analyst=name))
+    for event in json.loads(ledger.export("json"))["events"]:
+        assert name not in event["content"]
+    assert name in str(ledger.show())
+    ledger.people.erase(name)
+    shown = str(ledger.show())
+    assert name not in shown
+    assert "analyst 3" in shown
+    with pytest.raises(AccessRefused):
+        ledger.people.whose(key.text)
+    ledger.verify()
+    Ledger.open(location).close()
+    assert account.spent() == TENTH
+    # Who comes back under that name is somebody new to the ledger.
+    assert ledger.people.add(name).id != 3
+
+
+def test_who_did_it_is_in_the_record(ledger: Ledger, account: DatasetAccount) -> None:
+    ann = ledger.people.add("ann", "curator")
+    ledger.people.add("bob", by="ann")
+    ledger.people.grant("bob", "visits", Budget.pure("0.5"), by="ann")
+    key = ledger.people.make_key("bob", by="ann")
+    ledger.people.revoke_key(key.public, by="ann")
+    ledger.people.revoke_grant("bob", "visits", by="ann")
+    ledger.set_policy("visits", answers="own", by="ann")
+    ledger.set_budget("visits", Budget.pure(2), by="ann")
+    events = json.loads(ledger.export("json"))["events"]
+    done = [event["kind"] for event in events if json.loads(event["content"]).get("by") == ann.id]
+    assert done == ["principal", "grant", "key", "revoked key", "revoked grant", "policy", "budget"]
+    ledger.verify()
+
+
+@pytest.mark.parametrize("bad", ["", "a\x00b", "line\nbreak", "\ud800", "x" * 1001, 7, None])
+def test_hostile_names_are_refused_in_one_form(ledger: Ledger, bad: object) -> None:
+    head = ledger.head
+    for use in (
+        lambda: ledger.people.add(bad),  # type: ignore[arg-type]
+        lambda: ledger.people.add("ann", address=bad) if bad is not None else ledger.people.add(bad),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidParameter, match="printable"):
+            use()
+    with pytest.raises(InvalidParameter, match="role"):
+        ledger.people.add("ann", "boss")
+    assert ledger.head == head
+
+
+def test_odd_but_honest_names_are_kept(ledger: Ledger) -> None:
+    for name in ("<script>alert(1)</script>", "'; DROP TABLE dovetail_people; --", "=SUM(A1)", "Zoë"):
+        ledger.people.add(name)
+        assert ledger.people.whose(ledger.people.make_key(name).text).name == name
+    with pytest.raises(InvalidParameter, match="nobody"):
+        ledger.people.add("Zoe\u0308")  # looks the same, is the same
+    ledger.verify()
+
+
+def test_ones_own_questions_are_found_by_random_identifiers(ledger: Ledger, account: DatasetAccount) -> None:
+    for number in range(5):
+        made = account.reserve(asked(f"count {number}", analyst="ann" if number % 2 else "bob"))
+        account.settle(made, f"noised {number}")  # type: ignore[arg-type]
+    mine = ledger.people.asked("ann")
+    assert [each.body for each in mine] == ["count 3", "count 1"]
+    assert (mine[0].answer, mine[0].dataset, mine[0].state) == ("noised 3", "visits", "answered")
+    assert len({each.public for each in mine} | {each.public for each in ledger.people.asked("bob")}) == 5
+    assert ledger.people.asked("ann", before=mine[0].public) == mine[1:]
+    assert ledger.people.answer("ann", mine[0].public) == mine[0]
+    said = set()
+    for unknown in (ledger.people.asked("bob")[0].public, "0" * 32):
+        with pytest.raises(DovetailError) as refused:
+            ledger.people.answer("ann", unknown)
+        said.add(str(refused.value).replace(unknown, ""))
+    assert len(said) == 1
