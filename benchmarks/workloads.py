@@ -1,6 +1,6 @@
 """How exact are ranges, marginals and synthetic rows: `python -m benchmarks.workloads`.
 
-Errors are root mean squares in rows. Those of ranges at pure epsilon 1 are drawn and averaged over all ranges.
+Errors are root mean squares in rows. Those of ranges, at pure epsilon 1, are drawn, over all ranges alike.
 Beside them stand the histogram's, and the least that any Gaussian matrix mechanism can reach at (1, 1e-6) (Li
 and Miklau 2013: the sum of the singular values of the workload). Those of marginals come from the planner.
 """
