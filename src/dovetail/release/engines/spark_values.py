@@ -85,8 +85,11 @@ _SPELLED = {
     ("text", "date"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(SUBSTRING(x, 1, 10) AS DATE) END",
     ("text", "timestamp"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(x AS TIMESTAMP_NTZ) END",
     ("date", "date"): "x",
-    # A timestamp ends some 290,000 years on, a date 5,000,000.
-    ("date", "timestamp"): "CASE WHEN x < CAST('+290000-01-01' AS DATE) THEN CAST(x AS TIMESTAMP_NTZ) END",
+    # A timestamp ends some 290,000 years on and back, a date 5,000,000.
+    ("date", "timestamp"): (
+        "CASE WHEN x BETWEEN CAST('-290000-01-01' AS DATE) AND CAST('+290000-01-01' AS DATE) "
+        "THEN CAST(x AS TIMESTAMP_NTZ) END"
+    ),
     ("timestamp", "timestamp"): "x",
     ("timestamp", "date"): "CAST(x AS DATE)",
     # In the session's time zone, which is UTC.
