@@ -24,7 +24,7 @@ from unittest import mock
 from dovetail.ledger import Ledger
 from dovetail.noise import GeometricMixture
 from dovetail.privacy import Budget, privacy_loss
-from dovetail.release.ports import Request, Reservation
+from dovetail.release.account import Request, Reservation
 
 from .report import Row, show, timed
 

@@ -16,7 +16,7 @@ from scipy.stats import beta
 
 from dovetail.errors import LedgerError
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
+from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 FALSE_ALARM = 1e-9
 

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from dovetail.release import Schema, Source
-from dovetail.release.engines import Engine
-from dovetail.release.select import true_cells
+from dovetail.engines import Engine, Source
+from dovetail.engines.aggregation import true_cells
+from dovetail.query import Schema
 
 _POSTGRES_TYPES = {
     "int8": "SMALLINT",

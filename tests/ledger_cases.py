@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dovetail.ledger import DatasetAccount, Ledger
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Request, Reservation
+from dovetail.release.account import Request, Reservation
 
 TENTH = Charge.approximate("0.1")
 

@@ -19,7 +19,7 @@ import psycopg
 from dovetail.errors import BudgetExceeded
 from dovetail.ledger import Ledger
 from dovetail.privacy import Charge
-from dovetail.release.ports import Reservation
+from dovetail.release.account import Reservation
 from ledger_cases import asked
 
 UNIT = Charge.approximate("0.001")

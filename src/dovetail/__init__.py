@@ -46,17 +46,17 @@ _HOME = {
     "Charge": "privacy",
     "PrivacyLoss": "privacy",
     "privacy_loss": "privacy",
-    "Column": "release",
-    "Count": "release",
-    "CountDistinct": "release",
-    "Histogram": "release",
-    "Linear": "release",
-    "Mean": "release",
-    "Schema": "release",
-    "Source": "release",
-    "Sum": "release",
-    "Answer": "release",
-    "Plan": "release",
+    "Column": "query",
+    "Count": "query",
+    "CountDistinct": "query",
+    "Histogram": "query",
+    "Linear": "query",
+    "Mean": "query",
+    "Schema": "engines",
+    "Source": "engines",
+    "Sum": "query",
+    "Answer": "answers",
+    "Plan": "answers",
     "Session": "session",
 }
 _PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "online", "privacy", "sampling")
@@ -123,7 +123,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
+    from .answers import Answer, Plan
     from .designer import Comparison, Design, Goal, compare, design
+    from .engines import Schema, Source
     from .errors import (
         BudgetExceeded,
         BudgetMismatch,
@@ -154,19 +156,7 @@ if TYPE_CHECKING:
         TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
-    from .release import (
-        Answer,
-        Column,
-        Count,
-        CountDistinct,
-        Histogram,
-        Linear,
-        Mean,
-        Plan,
-        Schema,
-        Source,
-        Sum,
-    )
+    from .query import Column, Count, CountDistinct, Histogram, Linear, Mean, Sum
     from .session import Session
 
 

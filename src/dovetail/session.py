@@ -9,24 +9,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from dovetail.answers import Plan
 from dovetail.check import choice, integer
+from dovetail.engines import Source
+from dovetail.engines.identity import NOT_KNOWN
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.pricing.payment import designed_for, integer_noise, read_payment
 from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.release.identity import NOT_KNOWN
-from dovetail.release.pay import designed_for, integer_noise, read_pay
-from dovetail.release.plan import Plan, open_plan, stored_plan
-from dovetail.release.query import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
-from dovetail.release.question import Persons
-from dovetail.release.schema import Schema, Table
-from dovetail.release.sensitivity import NEIGHBOURS, Neighbours, protected
-from dovetail.release.source import Source
+from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Query, Schema, Sum
+from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
+from dovetail.query.schema import Table
+from dovetail.release.plans import open_plan, stored_plan
 
 if TYPE_CHECKING:
+    from dovetail.answers import Answer
+    from dovetail.answers.quote import Priced
+    from dovetail.answers.table import TableAnswer
     from dovetail.ledger import Ledger
     from dovetail.noise import IntegerNoise
-    from dovetail.release.answer import Answer
-    from dovetail.release.sql import Selection, TableAnswer
-    from dovetail.release.teller import Priced
+    from dovetail.query.sql import Selection
 
 _log = logging.getLogger("dovetail.session")
 
@@ -68,8 +69,8 @@ class Session:
         queries: int | None = None,
         analyst: str = "local",
     ) -> None:
-        from dovetail.release.engines import connect
-        from dovetail.release.teller import Teller
+        from dovetail.engines import connect
+        from dovetail.release.releaser import Releaser
 
         choice("neighbours", neighbours, NEIGHBOURS)
         if not isinstance(budget, Budget | None):
@@ -90,7 +91,7 @@ class Session:
             self._account = self._ledger.account(
                 self.source.name, budget=budget, source=identity, protects=protects
             )
-            self._teller = Teller(
+            self._releaser = Releaser(
                 self.source.name,
                 " ".join(identity),
                 self._engine,
@@ -143,18 +144,18 @@ class Session:
         The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
         the schema. Anything that cannot be answered is an UnsupportedSQL that says where and what instead.
         """
-        from dovetail.release.sql import laid_out
+        from dovetail.answers.table import laid_out
 
         selection = self._selection(text)
         answers = self._answered(selection.queries, pay)
         return laid_out(text, selection, answers)
 
     def _selection(self, text: str) -> Selection:
-        from dovetail.release.sql import read_select
+        from dovetail.query.sql import read_select
 
         named = [self.source.name, *([self.source.table] if self.source.table else [])]
-        persons = self._teller.persons
-        return read_select(text, self._teller.table, named, None if persons is None else persons.unit.name)
+        persons = self._releaser.persons
+        return read_select(text, self._releaser.table, named, None if persons is None else persons.unit.name)
 
     def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
         """Answer several queries at once, priced exactly together."""
@@ -176,16 +177,16 @@ class Session:
         """
         asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
         if queries is None:
-            return self._teller.priced(asked, read_pay(pay, self._plan))
-        from dovetail.release.goals import noise_of_budget
+            return self._releaser.priced(asked, read_payment(pay, self._plan))
+        from dovetail.pricing.calibration import noise_of_budget
 
         slots = integer("queries", queries, low=1, high=10**6)
         if set(pay) - {"noise"}:
             raise InvalidParameter("pay", sorted(pay), "noise= or nothing, together with queries=")
         if pay:
-            return self._teller.sketched(asked, _noise_for_slots("noise", pay["noise"]), slots)
-        noise = noise_of_budget(self.budget, slots, self._teller.neighbours)
-        return self._teller.sketched(asked, noise, slots)
+            return self._releaser.sketched(asked, _noise_for_slots("noise", pay["noise"]), slots)
+        noise = noise_of_budget(self.budget, slots, self._releaser.neighbours)
+        return self._releaser.sketched(asked, noise, slots)
 
     def rehearse(self, query: Query | str | Sequence[Query], **pay: Any) -> None:
         """Refuse whatever asking would refuse before it reads the data; what is not refused is charged.
@@ -193,7 +194,7 @@ class Session:
         For a ledger that is thrown away: a question that cannot be answered then leaves no trace.
         """
         asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
-        self._teller.rehearse(asked, read_pay(pay, self._plan))
+        self._releaser.rehearse(asked, read_payment(pay, self._plan))
 
     def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another.
@@ -203,8 +204,8 @@ class Session:
         self._check_open()
         slots = integer("queries", queries, low=1, high=10**6)
         noise = _noise_for_slots("design", design)
-        asked_by = self._teller.analyst
-        return open_plan(self._account, noise, slots, self._teller.neighbours, asked_by, name=name)
+        asked_by = self._releaser.analyst
+        return open_plan(self._account, noise, slots, self._releaser.neighbours, asked_by, name=name)
 
     @property
     def plans(self) -> list[Plan]:
@@ -258,7 +259,7 @@ class Session:
 
     def _answered(self, queries: Sequence[Query], pay: dict[str, Any]) -> list[Answer]:
         self._check_open()
-        return self._teller.answer(queries, read_pay(pay, self._plan))
+        return self._releaser.answer(queries, read_payment(pay, self._plan))
 
     def _check_open(self) -> None:
         """Refuse what would be charged although the data cannot be read any more."""
@@ -267,9 +268,9 @@ class Session:
 
     def _whole_plan(self, slots: int) -> Plan:
         """Return the plan of the whole budget, opened now or at an earlier opening of this dataset."""
-        from dovetail.release.goals import noise_of_budget
+        from dovetail.pricing.calibration import noise_of_budget
 
-        neighbours = self._teller.neighbours
+        neighbours = self._releaser.neighbours
         for plan in self.plans:
             if plan.session:
                 if plan.slots == slots and plan.neighbours == neighbours:
@@ -285,7 +286,7 @@ class Session:
             "Planning the whole budget of %s for %d answers: a few seconds, once", self.source.name, slots
         )
         noise = noise_of_budget(self._account.budget, slots, neighbours)
-        return open_plan(self._account, noise, slots, neighbours, self._teller.analyst, session=True)
+        return open_plan(self._account, noise, slots, neighbours, self._releaser.analyst, session=True)
 
 
 def _noise_for_slots(name: str, design: Any) -> IntegerNoise:
@@ -298,7 +299,7 @@ def _noise_for_slots(name: str, design: Any) -> IntegerNoise:
 
 def _listed(queries: Any) -> list[Query]:
     """Return one query or several as a list, which may not be endless; what is in it is checked later."""
-    from dovetail.release.teller import MOST_TOGETHER
+    from dovetail.release.releaser import MOST_TOGETHER
 
     if isinstance(queries, Iterable) and not isinstance(queries, str):
         return list(islice(queries, MOST_TOGETHER + 1))

@@ -17,7 +17,7 @@ import dovetail as dv
 from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, LedgerCorrupt
 from dovetail.ledger import Ledger, SharedBudget, source_name
 from dovetail.privacy import Charge
-from dovetail.release.ports import Request
+from dovetail.release.account import Request
 
 ONE = dv.Budget.pure(1)
 PEOPLE = pyarrow.table({"age": [20, 30, 40], "sex": ["F", "M", "F"]})

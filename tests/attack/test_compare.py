@@ -17,10 +17,10 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.engines.duckdb import DuckDB
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger
-from dovetail.release import released
-from dovetail.release.engines.duckdb import DuckDB
+from dovetail.release import mechanism
 
 COMMON = {
     "age": [20, 30, 40, None, 41],
@@ -115,7 +115,7 @@ def observed(
 
     monkeypatch.setattr(DuckDB, "_spelled", recorded)
     # The noise is replayed: both runs draw the same.
-    monkeypatch.setattr(released, "draws", lambda noise, cells: [7 * cell - 3 for cell in range(cells)])
+    monkeypatch.setattr(mechanism, "draws", lambda noise, cells: [7 * cell - 3 for cell in range(cells)])
     caplog.clear()
     with (
         caplog.at_level(logging.DEBUG),

@@ -20,10 +20,10 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.engines.duckdb import DuckDB
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger
-from dovetail.release import released
-from dovetail.release.engines.duckdb import DuckDB
+from dovetail.release import mechanism
 
 TYPES = {
     "who": pyarrow.string(),
@@ -96,7 +96,7 @@ def asked(session: dv.Session, seen: Seen) -> None:
         lambda: [session.histogram("nobody", **keys)],
         lambda: session.batch([dv.Sum("x", 0, 1, 1, by=("word",), keys="discover")], delta="1e-6", **pay),
     ]
-    if session._teller.persons is not None:
+    if session._releaser.persons is not None:
         questions += [
             lambda: [session.count_distinct(**pay)],
             lambda: [session.count_distinct("word", **keys)],
@@ -137,7 +137,7 @@ def observed(
     caplog.clear()
     with pytest.MonkeyPatch.context() as patched, caplog.at_level(logging.DEBUG):
         patched.setattr(DuckDB, "_spelled", recorded)
-        patched.setattr(released, "draws", lambda _, cells: [noise] * cells)
+        patched.setattr(mechanism, "draws", lambda _, cells: [noise] * cells)
         # The key of the dataset differs from ledger to ledger, and is part of the SQL about persons.
         patched.setattr("dovetail.ledger.account.DatasetAccount.secret", b"the same")
         budget = dv.Budget.approximate(100, "1e-2")

@@ -24,12 +24,12 @@ import pytest
 from scipy.signal import fftconvolve
 
 import dovetail as dv
+from dovetail.answers.quote import Asked, Priced
+from dovetail.engines import Engine, connect
+from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.privacy.charge import ORDERS
-from dovetail.release import CountDistinct, Histogram, Sum
-from dovetail.release.engines import Engine, connect
-from dovetail.release.question import Question
-from dovetail.release.select import cell_reader, held_cells, true_cells
-from dovetail.release.teller import Asked, Priced
+from dovetail.query import CountDistinct, Histogram, Sum
+from dovetail.query.canonical import Question
 
 FALLING = dv.PiecewiseGeometric([2, "0.4"], [2])
 GROWING = dv.GeometricMixture("0.4", "1.1", 3)

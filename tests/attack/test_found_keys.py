@@ -13,6 +13,8 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.engines import duckdb as engine_of_duckdb
+from dovetail.engines.duckdb import DuckDB
 from dovetail.errors import (
     BudgetExceeded,
     DataError,
@@ -24,9 +26,7 @@ from dovetail.errors import (
     UnsupportedSQL,
 )
 from dovetail.ledger import Ledger
-from dovetail.release import released
-from dovetail.release.engines import duckdb as engine_of_duckdb
-from dovetail.release.engines.duckdb import DuckDB
+from dovetail.release import mechanism
 
 NOISE = dv.Geometric(1)
 WORDS = pyarrow.table(
@@ -84,15 +84,15 @@ def test_a_stop_between_batches_does_not_lock_the_session(
     session: dv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A debugger or a notebook keeps the traceback, and with it whatever was half read."""
-    honest = released.draws
+    honest = mechanism.draws
 
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(released, "draws", interrupted)
+    monkeypatch.setattr(mechanism, "draws", interrupted)
     with pytest.raises(KeyboardInterrupt) as kept:
         session.histogram("word", **PAY)
-    monkeypatch.setattr(released, "draws", honest)
+    monkeypatch.setattr(mechanism, "draws", honest)
     answered: list[Any] = []
     other = threading.Thread(target=lambda: answered.append(session.count(noise=NOISE)), daemon=True)
     other.start()

@@ -15,7 +15,7 @@ from dovetail.errors import DovetailError, LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.ledger.schema import metadata
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Request, Reservation
+from dovetail.release.account import Request, Reservation
 
 SOURCE = "/data/visits.csv"
 

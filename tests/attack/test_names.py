@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dovetail.engines import Source, connect
+from dovetail.engines.aggregation import true_cells
 from dovetail.errors import DataError, DovetailError
-from dovetail.release import Count, Schema, Source
-from dovetail.release.engines import connect
-from dovetail.release.select import true_cells
+from dovetail.query import Count, Schema
 
 
 def rows_in(source: Source) -> int:

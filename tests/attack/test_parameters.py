@@ -17,8 +17,8 @@ import pytest
 import dovetail as dv
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.ledger import Ledger
-from dovetail.release.condition import Comparison, Every, Member, Missing
-from dovetail.release.field import Field
+from dovetail.query.condition import Comparison, Every, Member, Missing
+from dovetail.query.field import Field
 
 PEOPLE = pyarrow.table({"age": [20, 30, 40], "sex": ["F", "M", "F"]})
 NOISE = dv.Geometric("0.001")

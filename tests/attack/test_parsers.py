@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import dovetail as dv
 from dovetail.check import MOST_DIGITS, rational
-from dovetail.cli.budgets import read_budget
-from dovetail.cli.noises import read_noise
+from dovetail.cli.budget_syntax import read_budget
+from dovetail.cli.noise_syntax import read_noise
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.ledger import Head
 from dovetail.noise import from_dict
 from dovetail.privacy import Budget, Charge
-from dovetail.release.where import read_where
+from dovetail.query.sql.where import read_where
 
 numberish = st.text("0123456789.eE+-_/ １٣infnaxX\n", max_size=40) | st.text(max_size=20)
 leaves: st.SearchStrategy[Any] = (

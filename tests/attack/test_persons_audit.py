@@ -19,9 +19,11 @@ from sqlglot import parse_one
 
 import dovetail as dv
 from audit_runs import InMemory, least_delta, least_epsilon
-from dovetail.release import answer, discovery, price, released, select, teller
-from dovetail.release.discovery import Threshold
-from dovetail.release.sensitivity import Shift
+from dovetail.answers.threshold import Threshold
+from dovetail.engines import aggregation
+from dovetail.pricing import composition, partition_selection, stretching
+from dovetail.pricing.sensitivity import Shift
+from dovetail.release import mechanism, releaser
 
 RUNS = 6_000
 # The simplest noise is the one that such an audit sees best: half of all answers have its whole loss.
@@ -37,7 +39,7 @@ def session_on(rows: Rows, place: Path, **options: Any) -> dv.Session:
     who, cells = zip(*rows, strict=True)
     table = pyarrow.table({"who": pyarrow.array(who), "cell": pyarrow.array(cells, pyarrow.int64())})
     made = dv.Session(table, name="runs", budget=BUDGET, ledger=place, **options)
-    made._teller = replace(made._teller, account=InMemory(BUDGET))
+    made._releaser = replace(made._releaser, account=InMemory(BUDGET))
     return made
 
 
@@ -96,18 +98,20 @@ def test_a_person_loses_what_is_charged_and_no_more(
 
 def as_if_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three rows are used, noise and price are those of one."""
-    monkeypatch.setattr(answer, "units", lambda _: (1,))
-    monkeypatch.setattr(price, "moves", lambda *_: ((Shift(0, 1),),))
+    monkeypatch.setattr(stretching, "units", lambda _: (1,))
+    monkeypatch.setattr(composition, "moves", lambda *_: ((Shift(0, 1),),))
 
 
 def as_if_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person in two cells is charged as if in one."""
-    monkeypatch.setattr(price, "moves", lambda *_: ((Shift(0, 1),),))
+    monkeypatch.setattr(composition, "moves", lambda *_: ((Shift(0, 1),),))
 
 
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows of a person are used."""
-    monkeypatch.setattr(select, "bounded_statement", lambda engine, asked, _: select.statement(engine, asked))
+    monkeypatch.setattr(
+        aggregation, "bounded_statement", lambda engine, asked, _: aggregation.statement(engine, asked)
+    )
 
 
 def by_what_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +121,7 @@ def by_what_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
             SELECT cell, ROW_NUMBER() OVER (PARTITION BY who ORDER BY n DESC, cell DESC) AS place
             FROM (SELECT who, cell, COUNT(*) OVER (PARTITION BY cell) AS n FROM data)
         ) WHERE place <= 1 GROUP BY cell"""
-    monkeypatch.setattr(select, "bounded_statement", lambda *_: parse_one(kept, dialect="duckdb"))
+    monkeypatch.setattr(aggregation, "bounded_statement", lambda *_: parse_one(kept, dialect="duckdb"))
 
 
 @pytest.mark.parametrize(
@@ -211,36 +215,36 @@ def one_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
     """The threshold is one below what its delta needs."""
 
     def lower(*given: Any) -> Threshold:
-        honest = discovery.threshold_for(*given)
+        honest = partition_selection.threshold_for(*given)
         return Threshold(honest.least - 1, honest.units)
 
-    monkeypatch.setattr(teller, "threshold_for", lower)
+    monkeypatch.setattr(releaser, "threshold_for", lower)
 
 
 def none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the rows hold is shown."""
-    monkeypatch.setattr(teller, "threshold_for", lambda *_: Threshold(-(10**9), 10**16))
+    monkeypatch.setattr(releaser, "threshold_for", lambda *_: Threshold(-(10**9), 10**16))
 
 
 def as_for_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """The threshold forgets that a person may have three rows."""
-    monkeypatch.setattr(discovery, "_worst_ways", lambda _: ((1, 0),))
+    monkeypatch.setattr(partition_selection, "_worst_ways", lambda _: ((1, 0),))
 
 
 def as_for_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The threshold forgets that a person may have cells of their own in three places."""
-    monkeypatch.setattr(discovery, "_worst_ways", lambda _: ((3, 0),))
+    monkeypatch.setattr(partition_selection, "_worst_ways", lambda _: ((3, 0),))
 
 
 def by_true_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The true count, not the noisy one, decides what is shown."""
-    honest = released.discovered
+    honest = mechanism.discovered
 
     def decided(held: Any, read: Any, noise: Any, least: Threshold) -> Any:
         rows = [[row for row in batch if int(row[-1]) >= least.least] for batch in held]
         return honest(rows, read, noise, replace(least, least=-(10**9)))
 
-    monkeypatch.setattr(teller, "discovered", decided)
+    monkeypatch.setattr(releaser, "discovered", decided)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +279,7 @@ def test_keys_do_not_share_their_noise_and_the_audit_would_see_it(
 
     (one, charged), (other, _) = differences([]), differences(more)
     assert least_epsilon(one, other) <= charged
-    honest = released.draws
-    monkeypatch.setattr(released, "draws", lambda noise, cells: honest(noise, 1) * cells)
+    honest = mechanism.draws
+    monkeypatch.setattr(mechanism, "draws", lambda noise, cells: honest(noise, 1) * cells)
     (one, _), (other, _) = differences([]), differences(more)
     assert least_epsilon(one, other) > charged

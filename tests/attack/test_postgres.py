@@ -13,12 +13,12 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.engines import Engine, connect, postgres
+from dovetail.engines.aggregation import true_cells
 from dovetail.errors import DataError, DovetailError
 from dovetail.ledger import Ledger
-from dovetail.release import released
-from dovetail.release.engines import Engine, connect, postgres
-from dovetail.release.query import Count
-from dovetail.release.select import true_cells
+from dovetail.query import Count
+from dovetail.release import mechanism
 from engine_tables import Loader, into_duckdb, into_postgres, into_spark
 
 KINDS = ("integer", "number", "text", "boolean", "date", "timestamp")
@@ -77,7 +77,7 @@ def observed(
     caplog.clear()
     with pytest.MonkeyPatch.context() as patched, caplog.at_level(logging.DEBUG, "dovetail"):
         patched.setattr(postgres, "placed", recorded)
-        patched.setattr(released, "draws", lambda _, cells: [0] * cells)
+        patched.setattr(mechanism, "draws", lambda _, cells: [0] * cells)
         patched.setattr("dovetail.ledger.account.DatasetAccount.secret", b"the same")
         budget = dv.Budget.approximate(1000, "1e-2")
         with dv.Session(address, table="visits", budget=budget, ledger=place, **options) as session:

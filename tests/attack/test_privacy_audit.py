@@ -23,8 +23,9 @@ import dovetail as dv
 from audit_runs import FALSE_ALARM, InMemory, least_epsilon
 from dovetail.audit.statistics import goodness_of_fit
 from dovetail.errors import LedgerError
-from dovetail.release import answer, price, released, teller
-from dovetail.release.sensitivity import Shift
+from dovetail.pricing import composition, stretching
+from dovetail.pricing.sensitivity import Shift
+from dovetail.release import mechanism, releaser
 
 CELLS = 10_000
 HIGH = 10
@@ -43,7 +44,7 @@ def session_on(extra: bool, folder: Path) -> dv.Session:
     made = dv.Session(
         rows(extra), name="cells", budget=dv.Budget.pure(10**6), ledger=folder / f"{extra}.ledger"
     )
-    made._teller = replace(made._teller, account=InMemory())
+    made._releaser = replace(made._releaser, account=InMemory())
     return made
 
 
@@ -87,25 +88,25 @@ def test_answers_on_neighbours_lose_what_is_charged_and_no_more(
 
 def understated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum is noised and charged as if it were a count."""
-    monkeypatch.setattr(answer, "units", lambda _: (1,))
-    monkeypatch.setattr(price, "moves", lambda *_: ((Shift(0, 1),),))
+    monkeypatch.setattr(stretching, "units", lambda _: (1,))
+    monkeypatch.setattr(composition, "moves", lambda *_: ((Shift(0, 1),),))
 
 
 def one_sided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is clamped at 0 before it is added, so that no answer lies below the truth."""
-    honest = released.draws
-    monkeypatch.setattr(released, "draws", lambda noise, cells: [max(0, x) for x in honest(noise, cells)])
+    honest = mechanism.draws
+    monkeypatch.setattr(mechanism, "draws", lambda noise, cells: [max(0, x) for x in honest(noise, cells)])
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of another scale than the charged one is drawn."""
-    honest = released.draws
-    monkeypatch.setattr(released, "draws", lambda noise, cells: honest(dv.Geometric("1.5"), cells))
+    honest = mechanism.draws
+    monkeypatch.setattr(mechanism, "draws", lambda noise, cells: honest(dv.Geometric("1.5"), cells))
 
 
 def drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is drawn again until it is not far below 0, so that few counts are negative."""
-    honest = released.draws
+    honest = mechanism.draws
 
     def again(noise: Any, cells: int) -> list[int]:
         drawn = np.array(honest(noise, cells))
@@ -113,7 +114,7 @@ def drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
             drawn[wrong] = honest(noise, int(wrong.sum()))
         return [int(x) for x in drawn]
 
-    monkeypatch.setattr(released, "draws", again)
+    monkeypatch.setattr(mechanism, "draws", again)
 
 
 @pytest.mark.parametrize(
@@ -138,9 +139,9 @@ def test_answers_follow_the_noise_and_a_rate_off_by_5_percent_is_seen(
     with session_on(False, tmp_path) as session:
         found, _ = counted(session, 3)
         assert goodness_of_fit(NOISE, found - 1) > FALSE_ALARM
-        honest = released.draws
+        honest = mechanism.draws
         off = dv.PiecewiseGeometric([rate * 105 / 100 for rate in NOISE.rates], NOISE.breaks)
-        monkeypatch.setattr(released, "draws", lambda noise, cells: honest(off, cells))
+        monkeypatch.setattr(mechanism, "draws", lambda noise, cells: honest(off, cells))
         found, _ = counted(session, 10)
         assert goodness_of_fit(NOISE, found - 1) < FALSE_ALARM
 
@@ -164,7 +165,7 @@ def test_two_answers_do_not_share_their_noise_and_the_audit_would_see_it(
         assert least_epsilon(one, other) <= charged / 1e9
         assert goodness_of_fit(NOISE, np.array(without.batch(both, noise=NOISE)[1].cells)[:, 0]) > FALSE_ALARM
         assert len(set(one.tolist())) > 10
-        monkeypatch.setattr(released, "draws", lru_cache(released.draws))
+        monkeypatch.setattr(mechanism, "draws", lru_cache(mechanism.draws))
         # With noise used twice, the difference of two answers is the truth itself.
         assert set(differences(without).tolist()) == {1}
 
@@ -172,7 +173,7 @@ def test_two_answers_do_not_share_their_noise_and_the_audit_would_see_it(
 def test_no_answer_is_seen_whose_commit_failed_and_the_order_would_be_noticed(tmp_path: Path) -> None:
     seen: list[Any] = []
 
-    class Hasty(teller.Teller):
+    class Hasty(releaser.Releaser):
         """Shows what it has before it is stored."""
 
         def _noisy(self, *given: Any) -> Any:
@@ -181,16 +182,16 @@ def test_no_answer_is_seen_whose_commit_failed_and_the_order_would_be_noticed(tm
 
     with session_on(False, tmp_path) as session:
         account = InMemory(settles=False)
-        honest = replace(session._teller, account=account)
+        honest = replace(session._releaser, account=account)
         for kind in (type(honest), Hasty):
-            session._teller = kind(*(getattr(honest, name) for name in honest.__dataclass_fields__))
+            session._releaser = kind(*(getattr(honest, name) for name in honest.__dataclass_fields__))
             shown = []
             with pytest.raises(LedgerError):
                 shown.append(session.count(noise=NOISE))
             assert len(account.stored) == 0
             # Everything seen must be on record: the audit of the order.
             on_record = len(shown) + len(seen) <= len(account.stored)
-            assert on_record == (kind is teller.Teller)
+            assert on_record == (kind is releaser.Releaser)
 
 
 @pytest.mark.slow

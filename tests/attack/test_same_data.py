@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 import dovetail as dv
+from dovetail.engines import Source
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
 from dovetail.ledger import Ledger, SharedBudget, location
-from dovetail.release import Source
 
 ONE = dv.Budget.pure(1)
 COST = dv.Geometric("0.4")

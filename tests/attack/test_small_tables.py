@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow
 import pytest
 
-from dovetail.release import Count, Histogram, Mean, Schema, Sum
-from dovetail.release.engines import Engine, connect
-from dovetail.release.select import true_cells
-from dovetail.release.sensitivity import moves, units
+from dovetail.engines import Engine, connect
+from dovetail.engines.aggregation import true_cells
+from dovetail.pricing.moves import moves
+from dovetail.pricing.sensitivity import units
+from dovetail.query import Count, Histogram, Mean, Schema, Sum
 from engine_tables import into_postgres
 
 LOW, HIGH = -2, 3

@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 import dovetail as dv
-from dovetail.release import released
+from dovetail.release import mechanism
 from engine_tables import Loader, into_duckdb, into_postgres
 
 ROWS_EACH = 40
@@ -75,7 +75,7 @@ def load(request: pytest.FixtureRequest) -> Iterator[Loader]:
 
 @pytest.fixture(autouse=True)
 def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "draws", lambda noise, cells: [0] * cells)
+    monkeypatch.setattr(mechanism, "draws", lambda noise, cells: [0] * cells)
 
 
 def opened(source: Any, folder: Path, **options: Any) -> dv.Session:

@@ -11,7 +11,7 @@ import pytest
 
 import dovetail
 from dovetail.cli.app import app
-from dovetail.cli.failures import exit_code, report, worded
+from dovetail.cli.error_report import exit_code, report, worded
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, LedgerBusy, MissingPrice
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(dovetail.__file__).parents[1])}

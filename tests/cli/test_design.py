@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dovetail as dv
-from dovetail.cli.noises import read_noise
+from dovetail.cli.noise_syntax import read_noise
 
 
 def test_a_wish_leads_to_a_noise_that_can_be_used(run) -> None:

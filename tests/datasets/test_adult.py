@@ -4,7 +4,8 @@ from pathlib import Path
 import pyarrow.parquet
 
 import dovetail.datasets
-from dovetail.release import Schema, Source
+from dovetail.engines import Source
+from dovetail.query import Schema
 
 COLUMNS = [
     "age",

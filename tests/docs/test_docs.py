@@ -14,9 +14,11 @@ import pytest
 
 import dovetail
 from document_blocks import ROOT, blocks, run
-from dovetail.release.discovery import threshold_for
-from dovetail.release.field import Field
-from dovetail.release.question import Discovered, Question, Rows
+from dovetail.pricing.partition_selection import threshold_for
+from dovetail.query.canonical import Question
+from dovetail.query.field import Field
+from dovetail.query.measures import Rows
+from dovetail.query.partitions import Discovered
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

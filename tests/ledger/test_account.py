@@ -10,7 +10,7 @@ import pytest
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerError, RequestConflict
 from dovetail.ledger import DatasetAccount, Ledger, chain
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Account, Reservation, StoredAnswer
+from dovetail.release.account import Account, Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 

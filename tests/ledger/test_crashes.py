@@ -20,7 +20,7 @@ import sqlite_disk
 from dovetail.errors import AccessRefused, DovetailError, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
-from dovetail.release.ports import Reservation, StoredAnswer
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 from sqlite_disk import Disk, Step
 

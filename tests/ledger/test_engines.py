@@ -118,7 +118,7 @@ FORK = """
 import os, sys
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Request
+from dovetail.release.account import Request
 
 ledger = Ledger.create(sys.argv[1])
 account = ledger.account("visits", budget=Budget.pure(1))
@@ -166,7 +166,7 @@ from pathlib import Path
 from dovetail.errors import LedgerError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Request
+from dovetail.release.account import Request
 
 path = Path(sys.argv[1])
 ledger = Ledger.create(path)

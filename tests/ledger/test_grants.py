@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from dovetail.errors import AccessRefused, BudgetExceeded, DovetailError, InvalidParameter
 from dovetail.ledger import AboveBudget, DatasetAccount, Ledger, keys
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Reservation, StoredAnswer
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 

@@ -15,7 +15,7 @@ from dovetail.ledger import DatasetAccount, Ledger
 from dovetail.ledger.integrity import check_opening
 from dovetail.ledger.schema import metadata, runs
 from dovetail.privacy import Budget
-from dovetail.release.ports import Reservation
+from dovetail.release.account import Reservation
 from ledger_cases import TENTH, asked, filled
 
 

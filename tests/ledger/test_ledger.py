@@ -12,7 +12,7 @@ from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, Le
 from dovetail.ledger import DatasetAccount, ExPost, Ledger, SharedBudget
 from dovetail.ledger.chain import linked, origin
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Reservation
+from dovetail.release.account import Reservation
 from ledger_cases import TENTH, asked
 
 SOURCE = "/data/visits.csv"

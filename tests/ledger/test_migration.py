@@ -14,7 +14,7 @@ import pytest
 from dovetail.errors import LedgerCorrupt, LedgerError, RequestConflict
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Reservation, StoredAnswer
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 # Written by the code as it was before version 2; the last event is its head.

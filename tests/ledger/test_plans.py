@@ -9,7 +9,7 @@ import pytest
 from dovetail.errors import BudgetExceeded, InvalidParameter
 from dovetail.ledger import DatasetAccount, Ledger
 from dovetail.privacy import Charge
-from dovetail.release.ports import Reservation
+from dovetail.release.account import Reservation
 from ledger_cases import TENTH, asked
 
 

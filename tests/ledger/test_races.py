@@ -18,7 +18,7 @@ from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger, store
 from dovetail.ledger.schema import ledger as head_row
 from dovetail.privacy import Budget
-from dovetail.release.ports import StoredAnswer
+from dovetail.release.account import StoredAnswer
 from ledger_cases import asked
 from ledger_sellers import UNIT, kill_hard, processes_context, sell_until_killed, sold_by_all
 

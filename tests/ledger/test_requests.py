@@ -10,7 +10,7 @@ import pytest
 
 from dovetail.errors import LedgerBusy, LedgerError, RequestConflict
 from dovetail.ledger import DatasetAccount, Ledger, chain
-from dovetail.release.ports import Reservation, StoredAnswer
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 

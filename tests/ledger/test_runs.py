@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
 from dovetail.ledger import DatasetAccount, Ledger, chain
-from dovetail.release.ports import PlanState, Reservation
+from dovetail.release.account import PlanState, Reservation
 from ledger_cases import TENTH, asked
 
 

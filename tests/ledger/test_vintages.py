@@ -13,7 +13,7 @@ from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.ledger import DatasetAccount, ExPost, Ledger
 from dovetail.ledger.balances import all_balances, spent_of
 from dovetail.privacy import Budget, Charge
-from dovetail.release.ports import Reservation, StoredAnswer
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 ROWS = "a row added or removed"

@@ -9,9 +9,9 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import audit, compare, demo, design, ledger, noise, paper, price, release, schema, sql, version
-from .failures import STOPPED, report
+from .error_report import STOPPED, report
 from .options import listing
-from .screen import prepared, say, stderr
+from .terminal import prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
 error you can live with."""

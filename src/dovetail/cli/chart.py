@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .screen import printable
+from .terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dovetail.release import Source
+    from dovetail.engines import Source
 
 __all__ = ["adult"]
 
@@ -20,7 +20,8 @@ def adult() -> Source:
     >>> adult().name
     'adult'
     """
-    from dovetail.release import Schema, Source
+    from dovetail.engines import Source
+    from dovetail.query import Schema
 
     here = Path(__file__).parent
     return Source(here / "adult.parquet", "adult", Schema.read(here / "adult.toml"), shipped=True)

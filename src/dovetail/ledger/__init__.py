@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.release.identity import source_name
+from dovetail.engines.identity import source_name
 
 from .account import DatasetAccount
 from .budgets import ExPost

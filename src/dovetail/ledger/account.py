@@ -12,7 +12,7 @@ from dovetail.check import integer
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import DELTA_UNIT, Charge
-from dovetail.release.ports import PlanState, Request, Reservation, StoredAnswer
+from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 from . import requests, runs, vintages
 from .balances import Row, add, balance, budget_of, dataset_row, most_spent, spent_of
@@ -29,7 +29,7 @@ _LONGEST_REASON = 200
 
 
 class DatasetAccount:
-    """The account of one dataset in a ledger, as a release needs it (see `release.ports.Account`)."""
+    """The account of one dataset in a ledger, as a release needs it (see `release.account.Account`)."""
 
     def __init__(self, store: Store, dataset: int, name: str) -> None:
         self._store = store

@@ -8,8 +8,8 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
+from dovetail.engines.identity import source_names
 from dovetail.errors import LedgerError
-from dovetail.release.identity import source_names
 
 from .ledger import Ledger
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 from dovetail.check import integer
 from dovetail.errors import BudgetExceeded, InvalidParameter
 from dovetail.privacy.charge import Charge
-from dovetail.release.ports import PlanState
+from dovetail.release.account import PlanState
 
 from .balances import Row
 from .pen import Pen, event_at

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from dovetail.check import choice
+from dovetail.engines.identity import overlap
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
-from dovetail.release.identity import overlap
 from dovetail.sampling import random_bytes
 
 from .balances import SHARED, budget_of, dataset_row, open_balance

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select
 
 from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError, RequestConflict
-from dovetail.release.ports import Request, Reservation, StoredAnswer
+from dovetail.release.account import Request, Reservation, StoredAnswer
 
 from . import chain
 from .balances import Row

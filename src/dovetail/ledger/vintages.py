@@ -19,7 +19,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from dovetail.errors import InvalidParameter, LedgerError
 from dovetail.privacy.charge import Charge
-from dovetail.release.sensitivity import NEIGHBOURS, protected
+from dovetail.query.neighbours import NEIGHBOURS, protected
 
 from .balances import SHARED, Row, balance, budget_of, dataset_row, open_balance, spent_of
 from .budgets import ExPost

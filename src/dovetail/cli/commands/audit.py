@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.answers import notes
-from dovetail.cli.noises import EXAMPLES, read_noise, spelled
+from dovetail.cli.noise_syntax import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, examples
-from dovetail.cli.screen import finite, number, printable, stdout
+from dovetail.cli.render import notes
+from dovetail.cli.terminal import finite, number, printable, stdout
 
 if TYPE_CHECKING:
     from dovetail.audit import Certificate

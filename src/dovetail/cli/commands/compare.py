@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from dovetail.check import integer
-from dovetail.cli.giving import check_picture
-from dovetail.cli.noises import EXAMPLES, read_noise, spelled
+from dovetail.cli.noise_syntax import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, Plot, examples
-from dovetail.cli.screen import finite, number, printable, stdout, table, working
+from dovetail.cli.output_options import check_picture
+from dovetail.cli.terminal import finite, number, printable, stdout, table, working
 from dovetail.errors import InvalidParameter
 
 _FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")

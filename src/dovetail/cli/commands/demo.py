@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.answers import lines_of
 from dovetail.cli.chart import Line, draw
-from dovetail.cli.failures import worded
-from dovetail.cli.noises import spelled
+from dovetail.cli.descriptions import charge_in_words
+from dovetail.cli.error_report import worded
+from dovetail.cli.noise_figures import NoiseFigures, change
+from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.options import examples
-from dovetail.cli.screen import number, say, stdout, table, working
-from dovetail.cli.senses import Senses, change
-from dovetail.cli.words import charge_in_words
+from dovetail.cli.render import lines_of
+from dovetail.cli.terminal import number, say, stdout, table, working
 from dovetail.errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dovetail.answers import Answer
     from dovetail.designer import Design
+    from dovetail.engines import Source
     from dovetail.noise import Noise
-    from dovetail.release import Answer, Source
     from dovetail.session import Session
 
 WITHIN, PROBABILITY, QUERIES, DELTA, EPSILON = 5, "0.95", 20, "1e-6", 9
@@ -85,7 +86,9 @@ def _prices(screen: Console) -> Design:
         f"designed,\n{len(chosen.noise.rates)} pieces": chosen.noise,
     }
     noises |= {f"Gaussian,\nsigma {noise.to_dict()['sigma']}": noise for noise in others}
-    senses = [Senses.of(noise, within=WITHIN, queries=QUERIES, delta=DELTA) for noise in noises.values()]
+    senses = [
+        NoiseFigures.of(noise, within=WITHIN, queries=QUERIES, delta=DELTA) for noise in noises.values()
+    ]
     shown = table("", *noises, numbers=len(noises))
     labels = (
         f"chance to be within ±{WITHIN}",
@@ -103,7 +106,7 @@ def _prices(screen: Console) -> Design:
     return chosen
 
 
-def _verdict(screen: Console, senses: list[Senses]) -> None:
+def _verdict(screen: Console, senses: list[NoiseFigures]) -> None:
     """Say where the designed noise gains and where it does not; the figures decide the words."""
     standard, _, own, *gaussian = senses
     screen.print("All of them meet the wish. The designed noise against the standard one:")

@@ -9,9 +9,9 @@ import typer
 
 from dovetail.check import integer
 from dovetail.cli import options as o
-from dovetail.cli.giving import check_picture
-from dovetail.cli.noises import spelled
-from dovetail.cli.screen import finite, indented, printable, say, stdout, working
+from dovetail.cli.noise_syntax import spelled
+from dovetail.cli.output_options import check_picture
+from dovetail.cli.terminal import finite, indented, printable, say, stdout, working
 
 if TYPE_CHECKING:
     from dovetail.designer import Design

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from dovetail.check import integer
-from dovetail.cli.budgets import read_budget
+from dovetail.cli.budget_syntax import read_budget
+from dovetail.cli.data_arguments import data_named, ledger_place
+from dovetail.cli.descriptions import entry_in_words
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
-from dovetail.cli.places import data_named, ledger_place
-from dovetail.cli.screen import note, printable, say, stdout
-from dovetail.cli.screen import table as rows_of
-from dovetail.cli.words import entry_in_words
+from dovetail.cli.terminal import note, printable, say, stdout
+from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 if TYPE_CHECKING:
+    from dovetail.engines import Source
     from dovetail.ledger import Ledger, Statement
-    from dovetail.release import Source
 
 Place: TypeAlias = Annotated[
     str,
@@ -75,9 +75,9 @@ def create(
     table: Table = None,
 ) -> None:
     """Create the budget of a data set, and its ledger if there is none."""
+    from dovetail.engines.identity import NOT_KNOWN
     from dovetail.ledger import Ledger
-    from dovetail.release.identity import NOT_KNOWN
-    from dovetail.release.sensitivity import protected
+    from dovetail.query.neighbours import protected
 
     limit, data = read_budget(budget), data_named(place, table)
     name = dataset or (data.name if data else None)
@@ -147,8 +147,8 @@ def _person(data: Source | None, unit: str | None) -> str | None:
     """Return the exact name of the column that tells persons apart, where the data can be asked for it."""
     if unit is None or data is None:
         return unit
-    from dovetail.release import Schema
-    from dovetail.release.engines import connect
+    from dovetail.engines import connect
+    from dovetail.query import Schema
 
     engine = connect(data)
     try:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dovetail.check import integer, positive
-from dovetail.cli.noises import EXAMPLES, FORMS, read_noise
+from dovetail.cli.noise_syntax import EXAMPLES, FORMS, read_noise
 from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
-from dovetail.cli.screen import finite, number, printable, stdout, table
+from dovetail.cli.terminal import finite, number, printable, stdout, table
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise

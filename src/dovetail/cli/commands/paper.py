@@ -9,7 +9,7 @@ import typer
 
 from dovetail.check import integer
 from dovetail.cli.options import examples
-from dovetail.cli.screen import printable, stdout
+from dovetail.cli.terminal import printable, stdout
 
 if TYPE_CHECKING:
     from dovetail.paper import Reproduction

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.answers import notes
-from dovetail.cli.asking import Asked
-from dovetail.cli.grouping import Sectioned, grouped
-from dovetail.cli.opening import Opening
-from dovetail.cli.paying import Paying
-from dovetail.cli.screen import plain_json, stdout
-from dovetail.cli.words import charge_in_words, protected_in_words
+from dovetail.cli.descriptions import charge_in_words, protected_in_words
+from dovetail.cli.option_groups import Sectioned, grouped
+from dovetail.cli.payment_options import PaymentOptions
+from dovetail.cli.query_options import QueryOptions
+from dovetail.cli.render import notes
+from dovetail.cli.session_options import SessionOptions
+from dovetail.cli.terminal import plain_json, stdout
 from dovetail.errors import InvalidQuery
 
 if TYPE_CHECKING:
+    from dovetail.answers.quote import Priced
     from dovetail.ledger.statement import Standing
-    from dovetail.release.teller import Priced
 
 _UNKNOWN = "as the number of rows allows, which is private"
 
@@ -39,9 +39,9 @@ def add_to(app: typer.Typer) -> None:
 
 def price(
     data: o.Data,
-    asked: Asked,
-    paying: Paying,
-    opening: Opening,
+    asked: QueryOptions,
+    paying: PaymentOptions,
+    opening: SessionOptions,
     sql: o.SqlOption = None,
     as_json: o.Json = False,
 ) -> None:
@@ -49,7 +49,7 @@ def price(
 
     No row is read and nothing is spent.
     """
-    if sql is not None and asked != Asked():
+    if sql is not None and asked != QueryOptions():
         raise InvalidQuery("Give --sql, or the options that ask without SQL, not both.")
     source, payment = opening.source(data), paying.read()
     query = sql if sql is not None else asked.query(source)
@@ -106,7 +106,7 @@ def _cost(quote: Priced) -> str:
 
 def _error(quote: Priced, level: Fraction) -> str:
     """Say how exact each answer would be; of several questions, with their names."""
-    from dovetail.release.display import figure, measured, percent
+    from dovetail.answers.display import figure, measured, percent
 
     texts = []
     for each, error in zip(quote.asked, quote.errors(level), strict=True):

@@ -7,12 +7,12 @@ from dataclasses import replace
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.answers import as_csv, show
-from dovetail.cli.asking import Asked
-from dovetail.cli.giving import Giving
-from dovetail.cli.grouping import Sectioned, grouped
-from dovetail.cli.opening import Opening, places_of
-from dovetail.cli.paying import Paying
+from dovetail.cli.option_groups import Sectioned, grouped
+from dovetail.cli.output_options import OutputOptions
+from dovetail.cli.payment_options import PaymentOptions
+from dovetail.cli.query_options import QueryOptions
+from dovetail.cli.render import as_csv, show
+from dovetail.cli.session_options import SessionOptions, places_of
 
 _EPILOG = o.examples(
     "dovetail release adult --by education --within 5 --budget epsilon=1",
@@ -29,7 +29,9 @@ def add_to(app: typer.Typer) -> None:
     app.command(cls=Sectioned, epilog=_EPILOG)(grouped(release))
 
 
-def release(data: o.Data, asked: Asked, paying: Paying, opening: Opening, giving: Giving) -> None:
+def release(
+    data: o.Data, asked: QueryOptions, paying: PaymentOptions, opening: SessionOptions, giving: OutputOptions
+) -> None:
     """Ask one question and show the noisy answer with its error bars.
 
     Without --sum, --mean or --distinct it counts rows. The answer is charged to the budget of the data,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dovetail.cli.data_arguments import bare_source, schema_of, writable
 from dovetail.cli.options import Data, Table, examples
-from dovetail.cli.places import bare_source, schema_of, writable
-from dovetail.cli.screen import indented, printable, stdout
-from dovetail.cli.screen import table as rows_of
+from dovetail.cli.terminal import indented, printable, stdout
+from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import DataError
 
 if TYPE_CHECKING:
-    from dovetail.release import Column, Schema
+    from dovetail.query import Column, Schema
 
 File: TypeAlias = Annotated[str, typer.Argument(metavar="SCHEMA", help="The TOML file of the schema.")]
 _SHOWN = 5
@@ -45,7 +45,7 @@ def draft(
 
     What it finds is private until then: every drafted column is refused in queries until it is confirmed.
     """
-    from dovetail.release import Schema
+    from dovetail.query import Schema
 
     source = bare_source(data, table=table)
     target = writable(out or schema_of(source), force=force)
@@ -74,7 +74,7 @@ def check(
     """Check a schema, and list what still waits for review."""
     schema = _read(file)
     if data is not None:
-        from dovetail.release.engines import connect
+        from dovetail.engines import connect
 
         engine = connect(bare_source(data, table=table))
         try:
@@ -109,7 +109,7 @@ def confirm(
 
 
 def _read(file: str) -> Schema:
-    from dovetail.release import Schema
+    from dovetail.query import Schema
 
     if not Path(file).is_file():
         raise DataError(f"There is no schema {file}. Draft one: dovetail schema draft DATA")
@@ -133,7 +133,7 @@ def _declared(column: Column) -> str:
         first = ", ".join("(missing)" if value is None else str(value) for value in column.values[:_SHOWN])
         more = len(column.values) - _SHOWN
         return f"{len(column.values)} values: {first}" + (f" and {more} more" if more > 0 else "")
-    from dovetail.release.toml import plain
+    from dovetail.query.toml import plain
 
     bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
     step = f"in steps of {plain(column.step)}" if column.step is not None else ""

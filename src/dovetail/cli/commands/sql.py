@@ -7,11 +7,11 @@ from dataclasses import replace
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.giving import Giving
-from dovetail.cli.grouping import Sectioned, grouped
-from dovetail.cli.opening import Opening, places_of
-from dovetail.cli.paying import Paying
-from dovetail.cli.tables import show_table, table_as_csv
+from dovetail.cli.option_groups import Sectioned, grouped
+from dovetail.cli.output_options import OutputOptions
+from dovetail.cli.payment_options import PaymentOptions
+from dovetail.cli.render import show_table, table_as_csv
+from dovetail.cli.session_options import SessionOptions, places_of
 
 _EPILOG = o.examples(
     'dovetail sql adult "SELECT sex, COUNT(*) FROM data GROUP BY sex" --within 20',
@@ -24,7 +24,9 @@ def add_to(app: typer.Typer) -> None:
     app.command(cls=Sectioned, epilog=_EPILOG)(grouped(sql))
 
 
-def sql(data: o.Data, text: o.Sql, paying: Paying, opening: Opening, giving: Giving) -> None:
+def sql(
+    data: o.Data, text: o.Sql, paying: PaymentOptions, opening: SessionOptions, giving: OutputOptions
+) -> None:
     """Ask in SQL and show the noisy table with its error bars.
 
     One SELECT of COUNT(*), COUNT(DISTINCT person), SUM(column) and AVG(column) FROM data, with WHERE,

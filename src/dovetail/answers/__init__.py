@@ -1,0 +1,6 @@
+"""What a person gets: values with intervals, tables, plans, quotes, text and JSON."""
+
+from .answer import Answer
+from .plan import Plan
+
+__all__ = ["Answer", "Plan"]

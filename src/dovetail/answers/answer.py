@@ -1,0 +1,227 @@
+"""What an analyst gets: noisy numbers with their error bars, and what they cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dovetail.check import Real, probability
+from dovetail.errors import InvalidQuery
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, Charge, Remaining
+from dovetail.privacy.charge import UNITS
+from dovetail.query.canonical import Question
+from dovetail.query.field import Constant, written
+from dovetail.query.measures import Distinct, Rows
+from dovetail.query.partitions import Cell
+
+from .intervals import Bar, bars, values
+from .numbers import column_of, exact_number, label, plain_number
+from .threshold import Threshold
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from .plan import Plan
+
+
+FORMAT = "dovetail.answer/1"
+USUAL_LEVEL = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A noisy answer; all its methods are post-processing and cost nothing.
+
+    `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
+    `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
+    `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
+    and then `charge` is zero, because the plan was charged when it was opened: `paid_by` tells its price.
+    `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
+    `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
+    With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
+    `found` are the cells that reached it; rarer keys are missing by design.
+    """
+
+    dataset: str
+    query: Question
+    noises: tuple[IntegerNoise, ...]
+    cells: tuple[tuple[int, ...], ...]
+    charge: Charge
+    neighbours: str
+    answered_at: datetime
+    budget: Budget
+    spent: Charge
+    stored: bool = False
+    clamp: bool = False
+    plan: int | None = None
+    adjusted: tuple[int, ...] | None = None
+    level: Fraction = USUAL_LEVEL
+    paid_by: Plan | None = None
+    together: int = 1
+    found: tuple[Cell, ...] | None = None
+    threshold: Threshold | None = None
+
+    @property
+    def keys(self) -> list[tuple[Constant | None, ...]]:
+        """The keys of every cell, in order."""
+        return self.query.cell_keys() if self.found is None else list(map(self.query.named, self.found))
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the budget could still pay after this answer."""
+        return self.budget.remaining(self.spent)
+
+    @property
+    def noise(self) -> IntegerNoise:
+        """The noise of the released integers; of a mean, the noise of its sum."""
+        return self.noises[0]
+
+    @property
+    def value(self) -> Any:
+        """The noisy number, or the list of them where the answer is a table."""
+        found = [plain_number(value) for value in self.values()]
+        return found if self.query.grouped else found[0]
+
+    @property
+    def table(self) -> pyarrow.Table:
+        """The cells with their values and error bars at `level`."""
+        return self._tabled(self.level, False)
+
+    def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return (low, high), or a table of them.
+
+        Each interval covers the true number with probability `level` over the noise; with `simultaneous`
+        all of them do at once. A mean's interval comes from those of its sum and count together.
+        """
+        if self.query.grouped:
+            return self._tabled(level, simultaneous)
+        bar = self.bars(level, simultaneous=simultaneous)[0]
+        return plain_number(bar.low), plain_number(bar.high)
+
+    def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
+        """Return the exact interval of every cell, in order."""
+        chance = probability("level", level, "Give a number such as 0.95.")
+        if simultaneous and self.threshold is not None:
+            raise InvalidQuery(
+                "How many keys there are is secret, so no interval can hold for all of them at once. Ask "
+                "again with the keys found here: keys=[...]."
+            )
+        return bars(self.query, self.noises, self.cells, chance, simultaneous, self.clamp)
+
+    def consistent(self) -> Answer:
+        """Return the nearest non-negative counts with the same total (post-processing).
+
+        The error bars stay those of the noise around the original answer.
+        """
+        from .consistency import nearest_counts
+
+        if not isinstance(self.query.measure, Rows | Distinct) or not self.query.grouped:
+            raise InvalidQuery("consistent() is for histograms. A single count takes clamp=True.")
+        return replace(self, adjusted=tuple(nearest_counts([cell[0] for cell in self.cells])), clamp=True)
+
+    def values(self) -> list[Fraction]:
+        """Return the exact value of every cell, in order."""
+        if self.adjusted is not None:
+            return [Fraction(count) for count in self.adjusted]
+        return values(self.query, self.cells, self.clamp)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
+        names = [axis.field.name for axis in self.query.axes] if self.query.grouped else []
+        found = self.values()
+        return [
+            {
+                "keys": dict(zip(names, map(written, keys), strict=True)),
+                "value": exact_number(self.query, value),
+                "low": exact_number(self.query, bar.low),
+                "high": exact_number(self.query, bar.high),
+            }
+            for keys, value, bar in zip(self.keys, found, self.bars(self.level), strict=True)
+        ]
+
+    def to_json(self) -> str:
+        """Return the answer as JSON text of the format "dovetail.answer/1"."""
+        left = self.remaining
+        return json.dumps(
+            {
+                "schema": FORMAT,
+                "dataset": self.dataset,
+                "query": self.query.to_dict(),
+                "neighbours": self.neighbours,
+                "rows": self.rows(),
+                "level": str(self.level),
+                "noise": self.noise.to_dict(),
+                "noises": [noise.to_dict() for noise in self.noises],
+                "step": str(self.query.step),
+                "threshold": None if self.threshold is None else self.threshold.to_dict(),
+                "charge": self.charge.to_dict(),
+                "charge_units": UNITS,
+                "together": self.together,
+                "plan": self.plan,
+                "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
+                "remaining": {
+                    "epsilon": str(left.epsilon),
+                    "delta": str(left.delta),
+                    "zeta": None if left.zeta is None else str(left.zeta),
+                },
+                "answered_at": self.answered_at.isoformat(),
+                "stored": self.stored,
+                "clamped": self.clamp,
+            },
+            ensure_ascii=False,
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_pandas()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the values with their error bars and return Matplotlib's axes."""
+        from dovetail.plots.bars import draw_bars
+
+        from .display import amount, heading, measured, percent
+
+        found = [float(value) for value in self.values()]
+        bars = self.bars(self.level)
+        return draw_bars(
+            [", ".join(map(label, keys)) or "answer" for keys in self.keys],
+            found,
+            [(float(bar.low), float(bar.high)) for bar in bars],
+            amounts=[amount(value, bar) for value, bar in zip(self.values(), bars, strict=True)],
+            title=heading(self),
+            scale=f"{measured(self.query)}, error bars at {percent(self.level)}",
+            ax=ax,
+        )
+
+    def _tabled(self, level: Real, simultaneous: bool) -> pyarrow.Table:
+        import pyarrow
+
+        columns: dict[str, Any] = {}
+        keys = self.keys
+        axes = self.query.axes if self.query.grouped else ()
+        for number, axis in enumerate(axes):
+            listed = [row[number] for row in keys]
+            mixed = axis.other is not None and axis.field.kind != "text"
+            columns[axis.field.name] = [label(item) for item in listed] if mixed else listed
+        found = self.bars(level, simultaneous=simultaneous)
+        columns["value"] = column_of(self.values())
+        columns["low"] = column_of([bar.low for bar in found])
+        columns["high"] = column_of([bar.high for bar in found])
+        return pyarrow.table(columns)
+
+    def __str__(self) -> str:
+        from .display import as_text
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .display import as_html
+
+        return as_html(self)

@@ -1,0 +1,222 @@
+"""Show an answer in a terminal or a notebook, error bars included."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from fractions import Fraction
+from html import escape
+from typing import Protocol
+
+from dovetail.privacy import Charge, Remaining
+from dovetail.privacy.charge import shown_number
+from dovetail.query.canonical import Question
+from dovetail.query.field import MOST_CELLS, Constant
+from dovetail.query.measures import Average, Distinct, Rows, Total
+from dovetail.query.neighbours import Persons
+
+from .intervals import Bar
+from .numbers import label
+from .plan import Plan
+from .threshold import Threshold
+
+MOST_ROWS = 60
+_WIDTH = 24
+_PARTS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+_LONGEST_LABEL = 40
+_CHANGES = {"add-remove": "added or removed", "replace": "replaced"}
+
+
+class Shown(Protocol):
+    """What is shown of an answer; `Answer` says what each means."""
+
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def query(self) -> Question: ...
+    @property
+    def keys(self) -> list[tuple[Constant | None, ...]]: ...
+    @property
+    def cells(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def level(self) -> Fraction: ...
+    @property
+    def threshold(self) -> Threshold | None: ...
+    @property
+    def neighbours(self) -> str: ...
+    @property
+    def charge(self) -> Charge: ...
+    @property
+    def together(self) -> int: ...
+    @property
+    def remaining(self) -> Remaining: ...
+    @property
+    def paid_by(self) -> Plan | None: ...
+    @property
+    def stored(self) -> bool: ...
+    @property
+    def answered_at(self) -> datetime: ...
+    def values(self) -> list[Fraction]: ...
+    def bars(self, level: Fraction) -> list[Bar]: ...
+
+
+def as_text(answer: Shown) -> str:
+    """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
+    found, bars = answer.values(), answer.bars(answer.level)
+    if not answer.query.grouped:
+        return f"{amount(found[0], bars[0])}\n{notes(answer)}"
+    names = [cut(", ".join(map(label, keys))) for keys in answer.keys[:MOST_ROWS]]
+    shown = [amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
+    widest, longest = (max(map(len, texts), default=0) for texts in (names, shown))
+    top = max([*found, Fraction(1)])
+    lines = [
+        f"{name:<{widest}}  {text:>{longest}}  {_block(value, top)}".rstrip()
+        for name, text, value in zip(names, shown, found, strict=False)
+    ]
+    if len(found) > MOST_ROWS:
+        lines.append(f"... and {len(found) - MOST_ROWS} more cells")
+    return "\n".join([*lines, notes(answer)])
+
+
+def as_html(answer: Shown) -> str:
+    """Return the answer for a notebook; everything that came from outside is escaped."""
+    found, bars = answer.values(), answer.bars(answer.level)
+    top = max([*found, *(bar.high for bar in bars), Fraction(1)])
+    names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
+    head = "".join(
+        f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
+    )
+    rows = []
+    for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:MOST_ROWS]:
+        cells = [escape(label(key)) for key in keys]
+        cells += [figure(value), f"{figure(bar.low)} to {figure(bar.high)}", _bar_html(value, bar, top)]
+        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
+    after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{after}</p>"
+
+
+def notes(answer: Shown, *, whole: bool = False) -> str:
+    """Return what must be said beside the numbers: what is protected, and what it cost.
+
+    `whole` says that all that was asked at once is shown, so that no others share the cost.
+    """
+    when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
+    persons = answer.query.persons
+    kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
+    if persons is not None:
+        kind += f" ({used_of_a_person(persons)})"
+    others = answer.together - 1
+    shared = f" together with {others} other{'s' * (others > 1)}" if others and not whole else ""
+    price, rest = f"cost {answer.charge}{shared}", f"remaining {answer.remaining}"
+    if answer.paid_by is not None:
+        plan = answer.paid_by
+        price = f"paid by plan {plan.id}, {plan.left} left of its {plan.slots} answers ({plan.price()})"
+        rest = f"remaining outside of plans {answer.remaining}"
+    if answer.stored:
+        price = f"free: given before, on {when}"
+    if answer.threshold is None:
+        return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+    miss = f"{float(1 - answer.level):.6g}"
+    error = f"for each key, to be shown with a ± that misses has probability {miss} at most"
+    return f"keys {how_found(answer)}\n{error}; {kind}; {price}; {rest}"
+
+
+def how_found(answer: Shown) -> str:
+    """Return how the keys of an answer were found out, and which of them are missing."""
+    assert answer.threshold is not None
+    who = "row" if answer.query.persons is None else "person"
+    cut = f", the {MOST_CELLS:,} largest of them" if len(answer.cells) == MOST_CELLS else ""
+    return (
+        f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
+        f"rarer ones are missing by design; what only one {who} holds shows with probability "
+        f"{shown_number(answer.threshold.delta)} at most"
+    )
+
+
+def used_of_a_person(persons: Persons) -> str:
+    """Return how much of one person an answer uses.
+
+    >>> from dovetail.query.field import Field
+    >>> used_of_a_person(Persons(Field("patient", "text"), 4, 1))
+    'of each, at most 4 rows in at most 1 cell; rows without patient are left out'
+    """
+    return (
+        f"of each, {_counted(persons.max_rows, 'row')} in {_counted(persons.max_cells, 'cell')}; "
+        f"rows without {persons.unit.name} are left out"
+    )
+
+
+def amount(value: Fraction, bar: Bar) -> str:
+    """Return a value with its error bar."""
+    if value - bar.low == bar.high - value:
+        return f"{figure(value)} ± {figure(bar.high - value)}"
+    return f"{figure(value)} ({figure(bar.low)} to {figure(bar.high)})"
+
+
+def figure(value: Fraction) -> str:
+    """Return a number for reading.
+
+    >>> figure(Fraction(12345)), figure(Fraction(3, 2))
+    ('12,345', '1.5')
+    """
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,.6g}"
+
+
+def _block(value: Fraction, top: Fraction) -> str:
+    eighths: int = max(0, round(value / top * _WIDTH * 8))
+    return "█" * (eighths // 8) + _PARTS[eighths % 8]
+
+
+def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
+    def place(at: Fraction) -> float:
+        return float(min(max(at / top, Fraction(0)), Fraction(1)) * 160)
+
+    low, high, end = place(bar.low), place(bar.high), place(value)
+    return (
+        f'<svg width="164" height="12"><rect x="2" y="2" width="{end:.1f}" height="8" fill="#8fb3d9"/>'
+        f'<line x1="{low + 2:.1f}" x2="{high + 2:.1f}" y1="6" y2="6" stroke="#333"/></svg>'
+    )
+
+
+def heading(answer: Shown) -> str:
+    """Return what a picture of the answer is about."""
+    columns = ", ".join(axis.field.name for axis in answer.query.axes) if answer.query.grouped else ""
+    some = ", some rows only" if answer.query.where is not None else ""
+    return f"{answer.dataset}{' by ' if columns else ''}{columns}{some}"
+
+
+def measured(question: Question) -> str:
+    """Return what the numbers of an answer are.
+
+    >>> from dovetail.query.canonical import Question
+
+    >>> from dovetail.query.measures import Rows
+    >>> measured(Question(Rows()))
+    'rows'
+    """
+    measure = question.measure
+    if isinstance(measure, Total | Average):
+        return f"{'sum' if isinstance(measure, Total) else 'mean'} of {measure.lattice.field.name}"
+    if isinstance(measure, Distinct):
+        return "persons"
+    return "rows" if isinstance(measure, Rows) else "weighted sum of rows"
+
+
+def percent(level: Fraction) -> str:
+    """Return a probability for reading.
+
+    >>> percent(Fraction(19, 20))
+    '95 %'
+    """
+    return f"{float(level) * 100:.6g} %"
+
+
+def cut(text: str) -> str:
+    """Return a label that fits beside the numbers."""
+    text = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    # A key may come from a row: it must not steer the terminal.
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"at most {number} {word}{'s' * (number != 1)}"

@@ -1,0 +1,297 @@
+"""The answer to a SELECT: one table of noisy columns, ordered and cut after the noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dovetail.check import Real, probability
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Charge, Remaining
+from dovetail.query.canonical import Question
+from dovetail.query.field import written
+from dovetail.query.partitions import Axis, Keys
+from dovetail.query.sql import Selection
+from dovetail.query.sql.order import Column, Direction
+
+from .answer import Answer
+from .display import MOST_ROWS, amount, cut, notes
+from .intervals import Bar
+from .numbers import column_of, exact_number, label, plain_number
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+FORMAT = "dovetail.table/1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableAnswer:
+    """Noisy columns side by side; all methods are post-processing and cost nothing.
+
+    `answers` holds the answer behind each aggregate, over all public groups; `places` says which of their
+    cells are shown, in order. Where LIMIT chose groups by their noisy values, a large value is partly large
+    by luck: the error bars of such a column then hold for all groups at once, so also for the chosen ones.
+    """
+
+    text: str
+    columns: tuple[Column, ...]
+    answers: tuple[Answer, ...]
+    places: tuple[int, ...]
+    chosen_by: frozenset[int]
+
+    @property
+    def query(self) -> tuple[Question, ...]:
+        """The questions that were paid for together."""
+        return tuple(answer.query for answer in self.answers)
+
+    @property
+    def charge(self) -> Charge:
+        """What all of them cost together."""
+        return self.answers[0].charge
+
+    @property
+    def remaining(self) -> Remaining:
+        """What the budget could still pay after this answer."""
+        return self.answers[0].remaining
+
+    @property
+    def noise(self) -> IntegerNoise:
+        """The noise of the first aggregate; `answers` tells that of the others."""
+        return self.answers[0].noise
+
+    @property
+    def answered_at(self) -> datetime:
+        """When the noise was drawn."""
+        return self.answers[0].answered_at
+
+    @property
+    def stored(self) -> bool:
+        """Whether the answer was given before and was free this time."""
+        return self.answers[0].stored
+
+    @property
+    def level(self) -> Fraction:
+        """The probability that error bars are shown at."""
+        return self.answers[0].level
+
+    @property
+    def grouped(self) -> bool:
+        """Whether there was a GROUP BY."""
+        return self.answers[0].query.grouped
+
+    @property
+    def value(self) -> Any:
+        """The number of a lone aggregate (a list after GROUP BY); of several, a mapping by name."""
+        found: dict[str, Any] = {}
+        for column in self.valued:
+            listed = [plain_number(value) for value in self.values(column)]
+            # LIMIT 0 leaves nothing to show.
+            found[column.name] = listed if self.grouped or not listed else listed[0]
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    @property
+    def valued(self) -> list[Column]:
+        """The columns that hold noisy values, in order."""
+        return [column for column in self.columns if column.query is not None]
+
+    @property
+    def table(self) -> pyarrow.Table:
+        """The columns as selected, each value with its error bar at the level that was asked for."""
+        return self.interval(self.level)
+
+    def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> pyarrow.Table:
+        """Return the table with error bars of another level; with `simultaneous` all of them hold at once."""
+        import pyarrow
+
+        made: dict[str, Any] = {}
+        for column in self.columns:
+            if column.key is not None:
+                made[column.name] = self.keys(column)
+                continue
+            bars = self.bars(column, level, simultaneous=simultaneous)
+            listed = (self.values(column), [bar.low for bar in bars], [bar.high for bar in bars])
+            for title, numbers in zip(column.titles(), listed, strict=True):
+                made[title] = column_of(numbers)
+        return pyarrow.table(made)
+
+    def values(self, column: Column) -> list[Fraction]:
+        """Return the exact values of a column, in the order shown."""
+        assert column.query is not None
+        found = self.answers[column.query].values()
+        return [found[place] for place in self.places]
+
+    def bars(self, column: Column, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
+        """Return the exact error bars of a column, in the order shown."""
+        assert column.query is not None
+        chance = 1 - probability("level", level, "Give a number such as 0.95.")
+        # All bars hold together if no column misses: each may use its share of the chance.
+        share = chance / len(self.answers) if simultaneous else chance
+        wide = simultaneous or column.query in self.chosen_by
+        found = self.answers[column.query].bars(1 - share, simultaneous=wide)
+        return [found[place] for place in self.places]
+
+    def keys(self, column: Column) -> list[Any]:
+        """Return the keys of a column, in the order shown."""
+        assert column.key is not None
+        question = self.answers[0].query
+        axis, labels = question.axes[column.key], question.cell_keys()
+        mixed = axis.other is not None and axis.field.kind != "text"
+        listed = [labels[place][column.key] for place in self.places]
+        return [label(item) for item in listed] if mixed else listed
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_pandas()
+
+    def to_json(self) -> str:
+        """Return the answer as JSON text of the format "dovetail.table/1"."""
+        whole = [json.loads(answer.to_json()) for answer in self.answers]
+        shared = (
+            "dataset",
+            "neighbours",
+            "charge",
+            "charge_units",
+            "together",
+            "plan",
+            "paid_by",
+            "remaining",
+            "answered_at",
+            "stored",
+            "clamped",
+        )
+        rows: list[dict[str, Any]] = [{} for _ in self.places]
+        for column in self.columns:
+            if column.query is None:
+                cells: list[Any] = [written(key) for key in self.keys(column)]
+            else:
+                question = self.answers[column.query].query
+                cells = [
+                    {
+                        "value": exact_number(question, value),
+                        "low": exact_number(question, bar.low),
+                        "high": exact_number(question, bar.high),
+                    }
+                    for value, bar in zip(self.values(column), self.bars(column, self.level), strict=True)
+                ]
+            for row, cell in zip(rows, cells, strict=True):
+                row[column.name] = cell
+        asked = [{name: each[name] for name in ("query", "noises", "step")} for each in whole]
+        names = {"sql": self.text, "columns": [column.name for column in self.columns]}
+        made = {"schema": FORMAT, **names, "rows": rows, "level": str(self.level), "asked": asked}
+        return json.dumps(made | {name: whole[0][name] for name in shared}, ensure_ascii=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the first noisy column with its error bars and return Matplotlib's axes."""
+        from dovetail.plots.bars import draw_bars
+
+        from .display import amount, percent
+
+        column = self.valued[0]
+        bars = self.bars(column, self.level)
+        labels = self.answers[0].query.cell_keys()
+        names = [", ".join(map(label, labels[place])) or column.name for place in self.places]
+        found = [float(value) for value in self.values(column)]
+        return draw_bars(
+            names,
+            found,
+            [(float(bar.low), float(bar.high)) for bar in bars],
+            amounts=[amount(value, bar) for value, bar in zip(self.values(column), bars, strict=True)],
+            title=column.name,
+            scale=f"error bars at {percent(self.level)}",
+            ax=ax,
+        )
+
+    def __str__(self) -> str:
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+
+        return as_html(self)
+
+
+def laid_out(text: str, selection: Selection, answers: Sequence[Answer]) -> TableAnswer:
+    """Order and cut the answers as the SELECT says; all of it looks at noisy values only."""
+    places = list(range(len(answers[0].cells)))
+    # The last criterion first: sorting keeps the order of equals.
+    for direction in reversed(selection.order):
+        ranks = _ranks(direction, answers)
+        places.sort(key=ranks.__getitem__, reverse=direction.descending)
+    chosen: set[int] = set()
+    if selection.limit is not None and selection.limit < len(places):
+        places = places[: selection.limit]
+        chosen = {d.column.query for d in selection.order if d.column.query is not None}
+    return TableAnswer(text, selection.columns, tuple(answers), tuple(places), frozenset(chosen))
+
+
+def _ranks(direction: Direction, answers: Sequence[Answer]) -> list[Any]:
+    """Return by what each cell is sorted."""
+    if direction.column.query is not None:
+        return list(answers[direction.column.query].values())
+    question, key = answers[0].query, direction.column.key
+    assert key is not None
+    rank = _label_ranks(question.axes[key], direction.descending)
+    return [rank[labels[key]] for labels in question.cell_keys()]
+
+
+def _label_ranks(axis: Axis, descending: bool) -> dict[Any, int]:
+    """Rank the labels of an axis: by value, then "other", then missing; these two are last either way."""
+    assert isinstance(axis, Keys)
+    known = sorted((value for value in axis.values if value is not None), key=lambda value: (value,))
+    last = [label for label in (axis.other, None) if label in axis.labels and label not in known]
+    ordered: list[Any] = [*reversed(last), *known] if descending else [*known, *last]
+    return {label: number for number, label in enumerate(ordered)}
+
+
+def as_text(answer: TableAnswer) -> str:
+    """Return the answer for a terminal: the columns as selected, each value with its error bar."""
+    columns = []
+    for column, texts in zip(answer.columns, cells(answer, MOST_ROWS), strict=True):
+        listed = [cut(column.name), *map(cut, texts)]
+        width = max(map(len, listed))
+        right = column.query is not None
+        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in listed])
+    lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+    return "\n".join([*lines, *_after(answer)])
+
+
+def as_html(answer: TableAnswer) -> str:
+    """Return the answer for a notebook; everything that came from outside is escaped."""
+    head = "".join(f"<th>{escape(column.name)}</th>" for column in answer.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in zip(*cells(answer, MOST_ROWS), strict=True)
+    )
+    after = "<br>".join(map(escape, _after(answer)))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{after}</p>"
+
+
+def cells(answer: TableAnswer, most: int) -> list[list[str]]:
+    """Return the texts of each column, of the first `most` rows only."""
+    shown = []
+    for column in answer.columns:
+        if column.query is None:
+            texts = [label(key) for key in answer.keys(column)]
+        else:
+            pairs = zip(answer.values(column), answer.bars(column, answer.level), strict=True)
+            texts = [amount(value, bar) for value, bar in pairs]
+        shown.append(texts[:most])
+    return shown
+
+
+def _after(answer: TableAnswer) -> list[str]:
+    more = len(answer.places) - MOST_ROWS
+    lines = [f"... and {more} more rows"] if more > 0 else []
+    if answer.chosen_by:
+        lines.append("rows were chosen by noisy values: their error bars hold for all groups at once")
+    return [*lines, *notes(answer.answers[0], whole=True).split("\n")]

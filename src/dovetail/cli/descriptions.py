@@ -1,0 +1,121 @@
+"""Say in words what a ledger keeps as JSON: questions, their conditions, plans."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from .noise_syntax import spelled
+
+if TYPE_CHECKING:
+    from dovetail.privacy import Charge
+    from dovetail.query.neighbours import Persons
+
+
+_LONGEST = 2000
+
+
+_ROW = {"add-remove": "that one row is in the data or not", "replace": "what one row holds"}
+_PERSON = {
+    "add-remove": "that one person ({unit}) is in the data, with all their rows, or not",
+    "replace": "who one person ({unit}) is, with all their rows",
+}
+
+
+def protected_in_words(neighbours: str, persons: Persons | None) -> str:
+    """Return what a budget protects and, of persons, how much of one is used.
+
+    >>> protected_in_words("replace", None)
+    'what one row holds'
+    """
+    if persons is None:
+        return _ROW[neighbours]
+    from dovetail.answers.display import used_of_a_person
+
+    unit = persons.unit.name
+    return f"{_PERSON[neighbours].format(unit=unit)}: {used_of_a_person(persons)}"
+
+
+def charge_in_words(charge: Charge) -> str:
+    """Return a charge with the worst case first; zeta never stands alone.
+
+    >>> from dovetail.privacy import Charge
+    >>> charge_in_words(Charge.approximate("0.5"))
+    'epsilon 0.5 in the worst case, zeta 0.5 on average'
+    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
+    'epsilon 0.5 at delta 1e-7'
+    """
+    epsilon, zeta, *delta = str(charge).split(", ")
+    if delta:
+        return f"{epsilon} at {delta[0]}"
+    return f"{epsilon} in the worst case, {zeta} on average"
+
+
+def question_in_words(question: dict[str, Any]) -> str:
+    """Return a checked question as a short phrase.
+
+    >>> axis = {"column": ["sex", "text"]}
+    >>> question_in_words({"measure": {"count": "rows"}, "axes": [axis], "where": None})
+    'count by sex'
+    """
+    parts = [_measure(question["measure"], question["axes"])]
+    if question["axes"] and "linear" not in question["measure"]:
+        parts.append("by " + ", ".join(axis["column"][0] for axis in question["axes"]))
+    if question["where"]:
+        parts.append("where " + condition_in_words(question["where"]))
+    return " ".join(parts)
+
+
+def _measure(measure: dict[str, Any], axes: list[Any]) -> str:
+    if "linear" in measure:
+        return f"weighted sum over {axes[0]['column'][0]}"
+    for name in ("sum", "mean"):
+        if name in measure:
+            return f"{name} of {measure[name]['column'][0]}"
+    return "count of persons" if measure == {"count": "persons"} else "count"
+
+
+def condition_in_words(condition: dict[str, Any]) -> str:
+    """Return a condition much as it was written.
+
+    >>> condition_in_words({"compare": ">=", "column": ["age", "integer"], "value": 40})
+    'age >= 40'
+    """
+    for join, word in (("all", " and "), ("any", " or ")):
+        if join in condition:
+            inner = [condition_in_words(part) for part in condition[join]]
+            return word.join(f"({part})" if " or " in part else part for part in inner)
+    name, operator = condition["column"][0], condition["compare"]
+    if "value" not in condition:
+        return f"{name} {operator}"
+    value, kind = condition["value"], condition["column"][1]
+    if isinstance(value, list):
+        return f"{name} {operator} ({', '.join(_constant(each, kind) for each in value)})"
+    return f"{name} {operator} {_constant(value, kind)}"
+
+
+def entry_in_words(what: str) -> str:
+    """Return what a ledger's entry is about; a text that is not a request stays as it is.
+
+    >>> entry_in_words("created with epsilon at most 1 in the worst case")
+    'created with epsilon at most 1 in the worst case'
+    """
+    try:
+        body = json.loads(what.removeprefix("plan ")[:1_000_000])
+        if "asked" in body:
+            return "; ".join(question_in_words(each["question"]) for each in body["asked"])[:_LONGEST]
+        if what.startswith("plan "):
+            from dovetail.noise import from_dict
+
+            return f"plan of answers with {spelled(from_dict(body['plan']))}"
+        return what[:_LONGEST]
+    except (ValueError, KeyError, TypeError, IndexError):
+        # Bodies of other versions, or of other writers, are shown as they are.
+        return what[:_LONGEST]
+
+
+def _constant(value: Any, kind: str) -> str:
+    # Numbers that are no integers are kept as text, to be exact.
+    return (
+        str(value) if kind in ("integer", "number", "boolean") else "'" + str(value).replace("'", "''") + "'"
+    )

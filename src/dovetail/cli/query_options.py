@@ -1,0 +1,242 @@
+"""From the options of `release` and `price` to a typed query."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dovetail.check import choice, integer, rational
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
+
+from . import options as o
+from .data_arguments import named, schema_of
+
+if TYPE_CHECKING:
+    from dovetail.engines import Source
+    from dovetail.query import Query
+
+
+_EXAMPLES = {"low": "0", "high": "100", "step": "1"}
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """What is asked: a statistic, its cells and its rows."""
+
+    title: ClassVar[str] = "The question"
+
+    by: o.By = None
+    where: o.Where = None
+    sum: o.Sum = None
+    mean: o.Mean = None
+    distinct: o.Distinct = False
+    weights: o.Weights = None
+    low: o.Low = None
+    high: o.High = None
+    step: o.Step = None
+    keys: o.Keys = None
+    bins: o.Bins = None
+    discover: o.Discover = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of --by, which takes commas and may be repeated."""
+        return tuple(name for word in self.by or () for name in _names(word))
+
+    @property
+    def discovered(self) -> tuple[str, ...]:
+        """The columns of --discover, read like those of --by."""
+        return tuple(name for word in self.discover or () for name in _names(word))
+
+    def query(self, source: Source) -> Query:
+        """Return the typed query."""
+        from dovetail.query import Count, CountDistinct, Histogram, Mean, Sum
+
+        kinds = {
+            "sum": self.sum,
+            "mean": self.mean,
+            "distinct": self.distinct or None,
+            "weights": self.weights,
+        }
+        chosen = [f"--{option}" for option, given in kinds.items() if given is not None]
+        if len(chosen) > 1:
+            raise InvalidQuery(f"Give {' or '.join(chosen)}, not both. Each is a question of its own.")
+        if self.weights is not None:
+            return self._linear(self.weights, source)
+        by = self.columns
+        keys: dict[str, Any] = {**_by_column("keys", self.keys or (), source)}
+        keys |= dict.fromkeys(self.discovered, "discover")
+        cells = {
+            "keys": keys or None,
+            "bins": _by_column("bins", self.bins or (), source) or None,
+        }
+        self._check_cells(source)
+        column = self.sum if self.sum is not None else self.mean
+        if column is not None:
+            kind = Mean if self.sum is None else Sum
+            return kind(column, **self._bounds(column, source), where=self.where, by=by, **cells)
+        if self.low is not None or self.high is not None or self.step is not None:
+            raise InvalidQuery("--low, --high and --step belong to --sum or --mean. A count needs no bounds.")
+        if self.distinct:
+            return CountDistinct(*by, **cells, where=self.where)
+        return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
+
+    def _linear(self, weights: str, source: Source) -> Query:
+        """Return the query of --weights."""
+        from dovetail.query import Linear
+
+        others = (self.by, self.low, self.high, self.keys, self.bins, self.discover)
+        if self.step is None or any(other is not None for other in others):
+            raise InvalidQuery("--weights takes --step and --where beside it. Add, for example, --step 0.01.")
+        column, _, listed = weights.partition("=")
+        pairs = [pair.rpartition(":") for pair in _listed("weights", weights, listed)]
+        if not column or not all(value and weight for value, _, weight in pairs):
+            raise InvalidParameter(
+                "weights",
+                weights,
+                "written COLUMN=VALUE:WEIGHT,VALUE:WEIGHT,...",
+                "For example --weights sex=Female:1,Male:-0.5 --step 0.5.",
+            )
+        values = _typed(column, [value for value, _, _ in pairs], source)
+        found = {value: weight for value, (_, _, weight) in zip(values, pairs, strict=True)}
+        return Linear(column, found, self.step, self.where)
+
+    def _bounds(self, column: str, source: Source) -> dict[str, Any]:
+        """Return the bounds of a sum: as given, or as the schema declares them."""
+        declared = source.schema.get(column) if source.schema else None
+        bounds = {}
+        for name in ("low", "high", "step"):
+            given = getattr(self, name)
+            bounds[name] = given if given is not None else getattr(declared, name, None)
+        if bounds["step"] is None and declared is not None and declared.type == "integer":
+            bounds["step"] = "1"
+        missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
+        if missing:
+            raise InvalidQuery(
+                f"Nothing says what a row can add to a sum or mean of {column}. Each row is clamped to "
+                f"[low, high] and rounded to a multiple of step. Add, for example, {' '.join(missing)}, or "
+                f"declare it for {column} in the schema."
+            )
+        return bounds
+
+    def _check_cells(self, source: Source) -> None:
+        """Say at length what to do where a table has no schema at all; the library says it briefly."""
+        given = [word.partition("=")[0] for word in (*(self.keys or ()), *(self.bins or ()))]
+        named = {_loose(name): name for name in (*given, *self.discovered)}
+        by = {_loose(column): column for column in self.columns}
+        stray = [name for loose, name in named.items() if by and loose not in by]
+        if stray:
+            raise InvalidQuery(
+                f"--keys, --bins and --discover are for columns of --by, and {stray[0]} is not among them "
+                f"({', '.join(by.values())}). Add it to --by, or ask about it with --where."
+            )
+        open_ = [column for loose, column in by.items() if loose not in named]
+        if source.schema is None and open_:
+            raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
+        if not self.columns and (self.keys or self.bins or self.discover):
+            raise InvalidQuery(
+                "--keys, --bins and --discover say what the cells of --by are. Add --by with their columns."
+            )
+
+
+def _loose(name: str) -> str:
+    """Return a column's name as it is compared: case and outer spaces are forgiven."""
+    return name.strip().casefold()
+
+
+def _names(word: str) -> list[str]:
+    """Read names with commas between them; one that holds a comma stands in double quotes.
+
+    >>> _names('region, "last, first"')
+    ['region', 'last, first']
+    """
+    try:
+        return [name for name in next(csv.reader([word], skipinitialspace=True), []) if name]
+    except csv.Error:
+        return [word]
+
+
+def _explained(source: Source, column: str, by: str) -> str:
+    data, schema = named(source), schema_of(source)
+    # A server's schema lies nowhere near it, so it has to be named.
+    given = "" if source.schema_place == schema else f" --schema {quote(str(schema))}"
+    ask = f"dovetail release {data} --by {quote(by)}"
+    return "\n".join(
+        [
+            f"The cells of {column} must be public before the data are asked, and nothing says what they "
+            "are. If they were read off the rows, a cell could exist because of one single person, and its "
+            "mere appearance would tell on them. So they come from elsewhere: a code book, a map, the law.",
+            "",
+            "Draft a schema (it looks at the rows: for your eyes only), review it, then ask:",
+            f"  dovetail schema draft {data}",
+            f"  dovetail schema confirm {quote(str(schema))} {quote(column)}",
+            f"  {ask}{given} --within 5 --budget epsilon=1",
+            "",
+            "Or name the cells in the question:",
+            f"  {ask} --keys {quote(f'{column}=north,south')} ...",
+            f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ...",
+            "",
+            "Or let frequent ones be found out, which a budget with a delta can pay:",
+            f"  {ask} --discover {quote(column)} --epsilon 0.5 --delta 1e-8 --budget epsilon=1,delta=1e-6",
+        ]
+    )
+
+
+def _by_column(option: str, words: Sequence[str], source: Source) -> dict[str, list[Any]]:
+    """Read COLUMN=VALUE,VALUE,... into values of the column's type."""
+    found: dict[str, list[Any]] = {}
+    for word in words:
+        name, equals, listed = word.partition("=")
+        if not equals or not name or not listed:
+            example = "age=0,18,65,120" if option == "bins" else "region=north,south"
+            raise InvalidParameter(
+                option, word, "written COLUMN=VALUE,VALUE,...", f"For example --{option} {example}."
+            )
+        found[name] = _typed(name, _listed(option, word, listed), source, edges=option == "bins")
+    return found
+
+
+def _listed(option: str, word: str, values: str) -> list[str]:
+    """Read values with commas between them; one that holds a comma stands in double quotes."""
+    try:
+        found = next(csv.reader([values], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        fix = f"""For example --{option} 'city=Bern,"Chur, GR"' has two values."""
+        raise InvalidParameter(option, word, "a list whose double quotes are closed", fix) from None
+    return [value.strip() for value in found]
+
+
+def _typed(column: str, values: list[str], source: Source, *, edges: bool = False) -> list[Any]:
+    """Return words as values of the column's type; a CSV file holds texts where nothing is declared."""
+    declared = source.schema.get(column) if source.schema else None
+    undeclared = "text" if source.format == "csv" and not edges else _looks_like(values)
+    kind = declared.type if declared else undeclared
+    return [_value(column, kind, value) for value in values]
+
+
+def _looks_like(values: Sequence[str]) -> str:
+    """Return the type that plain words suggest; 01234 is a text, not a number.
+
+    >>> _looks_like(["0", "18"]), _looks_like(["0", "0.5"]), _looks_like(["01234"])
+    ('integer', 'number', 'text')
+    """
+    if all(map(_WHOLE.fullmatch, values)):
+        return "integer"
+    numbers = all(_WHOLE.fullmatch(value) or _DECIMAL.fullmatch(value) for value in values)
+    return "number" if numbers else "text"
+
+
+def _value(name: str, kind: str, text: str) -> Any:
+    if kind == "integer":
+        return integer(name, text, fix=f"The type of {name} is integer.")
+    if kind == "number":
+        return rational(name, text, f"The type of {name} is number.")
+    if kind == "boolean":
+        return choice(name, text.lower(), ("true", "false")) == "true"
+    return text

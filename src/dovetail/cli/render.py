@@ -1,0 +1,163 @@
+"""Show answers in the terminal or as CSV, and say beside them what they cost and whom they protect."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from .chart import Line, amount, draw
+from .descriptions import charge_in_words, protected_in_words, question_in_words
+from .noise_syntax import spelled
+from .terminal import printable, say, stdout, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dovetail.answers import Answer
+    from dovetail.answers.table import TableAnswer
+
+
+def lines_of(answer: Answer) -> list[Line]:
+    """Return the cells of an answer with their intervals at its level."""
+    keys = answer.keys
+    found, bars = answer.values(), answer.bars(answer.level)
+    return [
+        Line(", ".join(map(_label, cell)), float(value), float(bar.low), float(bar.high))
+        for cell, value, bar in zip(keys, found, bars, strict=True)
+    ]
+
+
+def show(answer: Answer, places: dict[str, str]) -> None:
+    """Print an answer with its price; `places` says where its schema and its ledger are."""
+    screen, lines = stdout(), lines_of(answer)
+    screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
+    if answer.query.grouped:
+        draw(screen, lines)
+    else:
+        screen.print(amount(lines[0]))
+    screen.print()
+    noise = spelled(answer.noise)
+    notes(screen, said(answer, f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise, places))
+
+
+def said(answer: Answer, noise: str, places: dict[str, str]) -> dict[str, str]:
+    """Return what stands below an answer, by its first words."""
+    from dovetail.answers.display import how_found, percent
+
+    each = "each interval" if answer.query.grouped else "the interval"
+    # Rows beyond what is used of a person are not counted; no interval covers them.
+    true = "the true number" if answer.query.persons is None else "the true number of what is used"
+    if answer.threshold is None:
+        error = {"error": f"{each} holds {true} with probability {percent(answer.level)} or more"}
+    else:
+        miss = percent(1 - answer.level)
+        error = {
+            "keys": how_found(answer),
+            "error": f"for each key, to be shown with an interval that misses has probability {miss} at most",
+        }
+    return {
+        **error,
+        "noise": noise,
+        "cost": cost(answer),
+        "remains": rest(answer),
+        "protects": protected_in_words(answer.neighbours, answer.query.persons),
+        **places,
+    }
+
+
+def cost(answer: Answer) -> str:
+    """Return what an answer cost, in words."""
+    plan = answer.paid_by
+    if answer.stored:
+        when = f"{answer.answered_at:%Y-%m-%d at %H:%M} UTC"
+        return f"nothing: this is the answer given on {when}; rows that changed since need --fresh"
+    if plan is None:
+        return charge_in_words(answer.charge)
+    return f"nothing more: of {plan.slots} answers, paid together in advance ({plan.price()})"
+
+
+def rest(answer: Answer) -> str:
+    """Return what can still be asked, in words."""
+    plan = answer.paid_by
+    if plan is None:
+        return str(answer.remaining)
+    return f"{plan.left} of the {plan.slots} answers of this plan; beside it {answer.remaining}"
+
+
+def notes(screen: Console, texts: dict[str, str]) -> None:
+    """Print short remarks, each after its word."""
+    wide = max(map(len, texts))
+    for word, text in texts.items():
+        say(screen, f"{word:<{wide}}  ", text, "dim")
+
+
+def as_csv(answer: Answer) -> str:
+    """Return the cells as CSV: the columns, then value, low and high."""
+    names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
+    rows = [[*row["keys"].values(), row["value"], row["low"], row["high"]] for row in answer.rows()]
+    return csv_text([[*names, "value", "low", "high"], *rows])
+
+
+def csv_text(rows: list[list[object]]) -> str:
+    """Return rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    >>> csv_text([["name", "value"], ["=1+1", -5]])
+    "name,value\\n'=1+1,-5\\n"
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_unarmed(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def _unarmed(cell: object) -> object:
+    formula = isinstance(cell, str) and len(cell) > 1 and cell[0] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{cell}" if formula else cell
+
+
+def _label(key: object) -> str:
+    return "(missing)" if key is None else str(key)
+
+
+MOST_ROWS = 100
+
+
+def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
+    """Print the table with its price; `places` says where its schema and its ledger are."""
+    from dovetail.answers.table import cells
+
+    screen = stdout()
+    most = MOST_ROWS if screen.is_terminal else len(answer.places)
+    screen.print(printable(f"{answer.answers[0].dataset}: {' '.join(answer.text.split())}"), style="bold")
+    shown = table(*(printable(column.name) for column in answer.columns))
+    for column, made in zip(answer.columns, shown.columns, strict=True):
+        made.justify = "left" if column.query is None else "right"
+    for row in zip(*cells(answer, most), strict=True):
+        shown.add_row(*map(printable, row))
+    screen.print(shown)
+    if len(answer.places) > most:
+        screen.print(f"... and {len(answer.places) - most:,} more rows; --csv prints all of them")
+    noises = {column.name: spelled(answer.answers[column.query or 0].noise) for column in answer.valued}
+    listed = "; ".join(f"{name} {noise}" for name, noise in noises.items())
+    texts = said(answer.answers[0], next(iter(noises.values())) if len(noises) == 1 else listed, places)
+    if answer.chosen_by:
+        texts["error"] += "; rows were chosen by noisy values, so these hold for all groups at once"
+    notes(screen, texts)
+
+
+def table_as_csv(answer: TableAnswer) -> str:
+    """Return the columns as CSV, each noisy value followed by its low and high end."""
+    from dovetail.answers.numbers import exact_number
+    from dovetail.query.field import written
+
+    titles: list[object] = []
+    columns: list[list[object]] = []
+    for column in answer.columns:
+        titles += column.titles()
+        if column.query is None:
+            columns.append([written(key) for key in answer.keys(column)])
+            continue
+        question, bars = answer.answers[column.query].query, answer.bars(column, answer.level)
+        for numbers in (answer.values(column), [bar.low for bar in bars], [bar.high for bar in bars]):
+            columns.append([exact_number(question, number) for number in numbers])
+    return csv_text([titles, *(list(row) for row in zip(*columns, strict=True))])

@@ -1,0 +1,144 @@
+"""Build the SQL of a question with sqlglot and gather the true numbers of its cells.
+
+Only aggregates come back. What comes back is private: nothing here may reach an analyst without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import InvalidQuery
+from dovetail.query.canonical import Question
+from dovetail.query.field import Constant
+from dovetail.query.measures import Average, Total, Weighted
+from dovetail.query.partitions import Bins, Cell, Discovered, Keys, listed_axes
+
+from .contribution_bounding import bounded_statement
+from .engine import Batches, Engine
+from .row_expressions import cell_columns, in_some_cell, needs_flag, on_lattice, spelled
+
+
+def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[tuple[int, ...]]:
+    """Return the true components of every cell, in the order of `question.cell_keys()`.
+
+    `secret` keys the choice among the rows of a person who has more than the question may use.
+    """
+    axes = listed_axes(question.axes)
+    places = [_Places(axis) for axis in axes]
+    found: dict[tuple[int | None, ...], list[int]] = {}
+    for row in engine.fetch(_statement(engine, question, secret)):
+        items = iter(row)
+        where = tuple(place.take(items) for place in places)
+        numbers = [int(number or 0) for number in items]
+        cell = found.setdefault(where, [0] * len(numbers))
+        cell[:] = [have + more for have, more in zip(cell, numbers, strict=True)]
+    measure = question.measure
+    empty = [0] * (2 if isinstance(measure, Average) else 1)
+    cells = [found.get(where, empty) for where in product(*(range(len(axis.labels)) for axis in axes))]
+    if isinstance(measure, Weighted):
+        weighted = zip(measure.weights, cells, strict=True)
+        return [(sum(weight * cell[0] for weight, cell in weighted),)]
+    if isinstance(measure, Average):
+        centre = measure.lattice.low + measure.lattice.high
+        return [(2 * total - centre * count, count) for total, count in cells]
+    return [(cell[0],) for cell in cells]
+
+
+def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batches:
+    """Yield the cells that rows are in, some at a time and in no particular order, as the engine gives them.
+
+    The true count stands last; `cell_reader` reads the rest.
+    """
+    return engine.batches(_statement(engine, question, secret))
+
+
+def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
+    """Return what reads the cell of a row of `held_cells`.
+
+    None for a text with NUL, which none can name, and for what an engine let pass but has no cell.
+    """
+    takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
+
+    def read(row: tuple[Any, ...]) -> Cell | None:
+        items = iter(row)
+        try:
+            cell = tuple(taker.take(items) for taker in takers)
+        except InvalidQuery:
+            return None
+        placed = all(at is not None or isinstance(by, _Values) for at, by in zip(cell, takers, strict=True))
+        return cell if placed else None
+
+    return read
+
+
+def _statement(engine: Engine, question: Question, secret: bytes) -> Any:
+    bounded = question.persons is not None
+    return bounded_statement(engine, question, secret) if bounded else statement(engine, question)
+
+
+class _Values:
+    """Read the value by which a group was made."""
+
+    def __init__(self, axis: Discovered) -> None:
+        self._field = axis.field
+
+    def take(self, items: Iterator[Any]) -> Constant | None:
+        value = next(items)
+        return None if value is None else self._field.constant(value)
+
+
+class _Places:
+    """Find the number of the cell that a group belongs to, None for no cell."""
+
+    def __init__(self, axis: Keys | Bins) -> None:
+        self._flagged = needs_flag(axis)
+        other = None if axis.other is None else len(axis.labels) - 1
+        if isinstance(axis, Bins):
+            self._numbers: dict[Any, int | None] = {number: number for number in range(len(axis.edges) - 1)}
+        else:
+            self._numbers = {value: number for number, value in enumerate(axis.values)}
+        self._missing, self._other = self._numbers.get(None, other), other
+
+    def take(self, items: Iterator[Any]) -> int | None:
+        value = next(items)
+        missing = next(items) if self._flagged else value is None
+        if value is None:
+            return self._missing if missing else self._other
+        return self._numbers.get(value, self._other)
+
+
+def statement(engine: Engine, question: Question) -> Any:
+    """Return the aggregation as a sqlglot SELECT without its FROM."""
+    columns: list[Any] = []
+    filters: list[Any] = [] if question.where is None else [spelled(engine, question.where)]
+    kept: list[Any] = []
+    for axis in question.axes:
+        columns += cell_columns(engine, axis)
+        if axis.other is None:
+            late = isinstance(axis, Keys) and axis.declared
+            (kept if late else filters).append(in_some_cell(engine, axis))
+    select = exp.select(*columns, *_aggregates(engine, question), copy=False)
+    for condition in filters:
+        select = select.where(condition, copy=False)
+    if columns:
+        select = select.group_by(*(exp.Literal.number(i + 1) for i in range(len(columns))), copy=False)
+    if kept:
+        # Naming the count keeps the engine from filtering each row; most rows have a declared value.
+        counted = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+        both = exp.and_(*kept, copy=False)
+        inside = exp.case().when(counted, both, copy=False).else_(exp.false(), copy=False)
+        select = select.having(inside, copy=False)
+    return select
+
+
+def _aggregates(engine: Engine, question: Question) -> list[Any]:
+    measure = question.measure
+    if not isinstance(measure, Total | Average):
+        return [exp.Count(this=exp.Star())]
+    value = on_lattice(engine, measure.lattice)
+    total = engine.wide_sum(value)
+    return [total] if isinstance(measure, Total) else [total, exp.Count(this=value.copy())]

@@ -1,0 +1,40 @@
+"""Find a table of a DuckDB database by its name; whatever the catalog does not hold is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import DataError, InvalidParameter, shown
+
+from .table_names import as_compared, table_parts
+
+_TABLES = """
+SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal
+"""
+
+
+def catalogued(connection: Any, table: str | None) -> exp.Table:
+    """Return the table with its whole name.
+
+    DuckDB itself would look further, for a file or a variable of that name.
+    """
+    if not table:
+        raise InvalidParameter("table", table, "the name of a table in the database")
+    wanted = table_parts(table, "duckdb")
+    rows = connection.execute(_TABLES).fetchall()
+    found = [
+        row for row in rows if tuple(as_compared(part, "duckdb") for part in row)[-len(wanted) :] == wanted
+    ]
+    here = connection.execute("SELECT current_database(), current_schema()").fetchone()
+    # As DuckDB does: what is temporary first, then the schema in use, then the database in use.
+    for first in (("temp", "main"), here, here[:1], ()):
+        near = [row for row in found if row[: len(first)] == first]
+        if len(near) == 1:
+            return exp.table_(near[0][2], near[0][1], near[0][0], quoted=True)
+    if found:
+        raise DataError(f"The database has several tables {shown(table)}. Name the schema: main.{table}.")
+    raise DataError(f"The database has no table {shown(table)}.")

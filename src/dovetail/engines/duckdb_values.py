@@ -1,0 +1,118 @@
+"""Spell what a DuckDB column holds as the kind that a query expects, without ever failing on a row.
+
+TRY_CAST returns NULL where a value does not fit, except between times: those that a time in microseconds
+cannot hold stop DuckDB, so a time is compared with its limits first. An infinite day or time is missing, like
+an infinite number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.query.field import Field
+from dovetail.query.schema import Stored
+
+from .sql_fragments import Templates
+
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
+_FLOATS = ("FLOAT", "DOUBLE")
+_TIMES = {
+    "TIMESTAMP": "x",
+    "TIMESTAMP_NS": "TRY_CAST(x AS TIMESTAMP)",
+    "TIMESTAMP WITH TIME ZONE": "TRY_CAST(x AS TIMESTAMP)",
+    "TIMESTAMPTZ_NS": "TRY_CAST(TRY_CAST(x AS TIMESTAMPTZ) AS TIMESTAMP)",
+}
+_KINDS = {
+    **dict.fromkeys(_WHOLE, Stored("integer")),
+    **dict.fromkeys(_WIDE, Stored("integer", cast=True)),
+    **dict.fromkeys((*_FLOATS, "DECIMAL"), Stored("number")),
+    "VARCHAR": Stored("text"),
+    **dict.fromkeys(("ENUM", "UUID"), Stored("text", cast=True)),
+    "BOOLEAN": Stored("boolean"),
+    "DATE": Stored("date"),
+    "TIMESTAMP": Stored("timestamp"),
+    **dict.fromkeys([*_TIMES, "TIMESTAMP_S", "TIMESTAMP_MS"][1:], Stored("timestamp", cast=True)),
+}
+_CASTS = {
+    "integer": "INT128",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+_templates = Templates("duckdb")
+
+
+def word_of(type_: str) -> str:
+    """Return the word by which a type of DuckDB's is known here, without its width.
+
+    >>> word_of("DECIMAL(5,2)"), word_of("VARCHAR[]")
+    ('DECIMAL', '')
+    """
+    return "" if type_.endswith("]") else type_.split("(")[0]
+
+
+def stored_as(word: str) -> Stored:
+    """Return how queries see a column of a type."""
+    return _KINDS.get(word, Stored(None, usable=False))
+
+
+def _within(value: str, type_: str, kept: str) -> str:
+    """Keep what lies between the limits that days and times share."""
+    low, high = (f"CAST('290000-01-01{era}' AS {type_})" for era in (" (BC)", ""))
+    return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {kept} END"
+
+
+def _time(word: str) -> str:
+    if word in ("TIMESTAMP_S", "TIMESTAMP_MS"):
+        return _within("x", word, "CAST(x AS TIMESTAMP)")
+    return _TIMES.get(word, "TRY_CAST(x AS TIMESTAMP)")
+
+
+def _spelled(word: str, kind: str, cast: bool) -> str:
+    timed = stored_as(word).kind == "timestamp"
+    if kind == "number":
+        return "CASE WHEN ISFINITE(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END"
+    if timed or (kind == "timestamp" and word != "DATE"):
+        time = _time(word)
+        kept = {"timestamp": time, "date": f"CAST({time} AS DATE)"}.get(
+            kind, f"TRY_CAST(x AS {_CASTS[kind]})"
+        )
+        return _within(time, "TIMESTAMP", kept)
+    if kind in ("date", "timestamp") or word == "DATE":
+        day = "x" if word == "DATE" else "TRY_CAST(x AS DATE)"
+        return _within(day, "DATE", day if kind == "date" else f"TRY_CAST(x AS {_CASTS[kind]})")
+    return f"TRY_CAST(x AS {_CASTS[kind]})" if cast else "x"
+
+
+def _guessed_text(word: str) -> str:
+    """Spell the text of a value whose type pandas guessed: 40 and 40.0 are the same number there."""
+    if word not in _FLOATS:
+        return _spelled(word, "text", cast=True)
+    whole = "x = FLOOR(x) AND ABS(x) < 9007199254740992"
+    return f"CASE WHEN {whole} THEN CAST(TRY_CAST(x AS BIGINT) AS TEXT) ELSE CAST(x AS TEXT) END"
+
+
+def spelled_value(column: Any, word: str, field: Field, *, guessed: bool = False) -> Any:
+    """Return the column of a type as the kind of a field.
+
+    Of a column whose type was `guessed` from its values, every type has to read alike: what is neither the
+    kind itself nor a number goes through its text.
+    """
+    kind = field.kind
+    if field.missing_words:
+        text = _templates.filled(_guessed_text(word), column)
+        words = [exp.Literal.string(str(each)) for each in field.missing_words]
+        listed = exp.In(this=exp.Trim(this=text), expressions=words)
+        column = exp.case().when(listed, exp.Null()).else_(column)
+    if field.decimal == "," and word == "VARCHAR" and kind == "number":
+        # A point would be a sign between thousands, or a number in another form: nobody said which.
+        column = _templates.filled("CASE WHEN NOT CONTAINS(x, '.') THEN REPLACE(x, ',', '.') END", column)
+    alike = kind == stored_as(word).kind or (kind == "number" and word != "BOOLEAN")
+    if not guessed or word == "VARCHAR" or alike:
+        return _templates.filled(_spelled(word, kind, field.cast), column)
+    text = _templates.filled(_guessed_text(word), column)
+    return text if kind == "text" else _templates.filled(_spelled("VARCHAR", kind, True), text)

@@ -1,0 +1,63 @@
+"""What an engine must be able to do, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+from dovetail.query.field import Constant, Field
+from dovetail.query.schema import Stored
+
+BATCH = 100_000
+Batches: TypeAlias = Generator[list[tuple[Any, ...]], None, None]
+
+
+class Engine(Protocol):
+    """A table in an engine.
+
+    The spelling methods return sqlglot expressions that have a value on every row: whatever cannot be read
+    as the column's kind (NULL, NaN, an infinity, text in a number column) is NULL, never an error.
+    """
+
+    dialect: str
+
+    @property
+    def relation(self) -> Any:
+        """Return the FROM item that holds the rows."""
+
+    def columns(self) -> Mapping[str, Stored]:
+        """Return the stored columns, from the format's metadata, never from the rows."""
+
+    def value(self, field: Field) -> Any:
+        """Spell the column as its kind."""
+
+    def constant(self, kind: str, value: Constant) -> Any:
+        """Spell a constant of that kind."""
+
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        """Spell a double in steps; beyond 2^60 steps any number as far out will do."""
+
+    def whole(self, number: Any) -> Any:
+        """Spell the conversion of a double that holds a whole number to a 64-bit integer."""
+
+    def wide_sum(self, integer: Any) -> Any:
+        """Spell a sum of 64-bit integers that cannot overflow."""
+
+    def hashed(self, text: Any) -> Any:
+        """Spell the first 32 bits of the MD5 digest of a text in UTF-8, as a 64-bit integer."""
+
+    def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
+        """Run an aggregation, over `relation` where it has no FROM.
+
+        Every failure is a DataError whose text does not depend on the rows.
+        """
+
+    def batches(self, statement: Any) -> Batches:
+        """Run an aggregation like `fetch` and yield its rows some at a time, as they may be very many.
+
+        Until it ends or is closed, the engine may be busy with it and let nothing else in.
+        """
+
+    def close(self) -> None:
+        """Let go of the data."""

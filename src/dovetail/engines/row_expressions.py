@@ -1,0 +1,156 @@
+"""Spell what a question looks at in one row: its cell, its value on the lattice, and whether it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
+from dovetail.query.field import LARGEST_INTEGER, Constant
+from dovetail.query.measures import Lattice
+from dovetail.query.partitions import Axis, Bins, Discovered, Keys
+
+from .engine import Engine
+
+_HALF = Fraction(1, 2)
+_NAMEABLE: dict[str, tuple[Constant, Constant]] = {
+    "integer": (-LARGEST_INTEGER, LARGEST_INTEGER),
+    "date": (date.min, date.max),
+}
+_OPERATORS: dict[str, type[exp.Expression]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+
+
+def needs_flag(axis: Axis) -> bool:
+    """Tell whether a NULL group may be either the rows without a value or those with another one."""
+    return isinstance(axis, Keys) and axis.other is not None and None in axis.values
+
+
+def on_lattice(engine: Engine, lattice: Lattice) -> Any:
+    """Spell a row's value clamped and rounded to lattice integers; NULL where there is no number.
+
+    For |low|, |high| <= 2^52 both bounds plus a half are exact doubles and rounding is monotone, so the
+    floor stays within [low, high] whatever the row holds.
+    """
+    value = engine.value(lattice.field)
+    low, high = (exp.Literal.number(point) for point in (lattice.low, lattice.high))
+    if lattice.field.kind == "integer" and lattice.step == 1:
+        point, inside = value, value.copy()
+    else:
+        point = engine.scaled(exp.cast(value, "DOUBLE"), lattice.step)
+        half = exp.Add(this=point.copy(), expression=engine.constant("number", _HALF))
+        inside = engine.whole(exp.Floor(this=half))
+    return (
+        exp.case()
+        .when(exp.LT(this=point.copy(), expression=low.copy()), low, copy=False)
+        .when(exp.GT(this=point.copy(), expression=high.copy()), high, copy=False)
+        .else_(inside, copy=False)
+    )
+
+
+def spelled(engine: Engine, condition: Condition) -> Any:
+    """Spell a condition."""
+    if isinstance(condition, Comparison):
+        operator = _OPERATORS[condition.operator]
+        constant = engine.constant(condition.field.kind, condition.value)
+        return operator(this=engine.value(condition.field), expression=constant)
+    if isinstance(condition, Member):
+        listed = _listed(engine, condition.field.kind, condition.values)
+        inside = exp.In(this=engine.value(condition.field), expressions=listed)
+        return exp.Not(this=inside) if condition.negated else inside
+    if isinstance(condition, Missing):
+        missing = exp.Is(this=engine.value(condition.field), expression=exp.Null())
+        return exp.Not(this=missing) if condition.negated else missing
+    join = exp.and_ if isinstance(condition, Every) else exp.or_
+    return join(*(spelled(engine, part) for part in condition.parts), copy=False)
+
+
+def _listed(engine: Engine, kind: str, values: Sequence[Any]) -> list[Any]:
+    return [engine.constant(kind, value) for value in values if value is not None]
+
+
+def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
+    """Spell the value (or bin number) by which a row is grouped and, where needed, whether it is missing."""
+    value = engine.value(axis.field)
+    if isinstance(axis, Bins):
+        return [_bin_number(engine, axis, value)]
+    if isinstance(axis, Discovered):
+        return [_nameable(engine, axis, value)]
+    if axis.other is None:
+        return [value]
+    known = exp.In(this=value.copy(), expressions=_listed(engine, axis.field.kind, axis.values))
+    columns: list[Any] = [exp.case().when(known, value, copy=False)]
+    if needs_flag(axis):
+        columns.append(exp.Is(this=value.copy(), expression=exp.Null()))
+    return columns
+
+
+def _nameable(engine: Engine, axis: Discovered, value: Any) -> Any:
+    """Spell a value that comes back as a key: one that no query could name, or a driver read, is missing."""
+    if axis.field.kind not in _NAMEABLE:
+        return value
+    low, high = _listed(engine, axis.field.kind, _NAMEABLE[axis.field.kind])
+    least, most = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
+    return exp.case().when(exp.and_(least, most, copy=False), value.copy(), copy=False)
+
+
+def in_some_cell(engine: Engine, axis: Axis) -> Any:
+    """Spell the condition that a row lies in one of the cells."""
+    if isinstance(axis, Discovered):
+        return exp.true()
+    value = engine.value(axis.field)
+    if isinstance(axis, Bins):
+        first, last = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
+        return exp.and_(
+            exp.GTE(this=value, expression=first), exp.LT(this=value.copy(), expression=last), copy=False
+        )
+    listed = _listed(engine, axis.field.kind, axis.values)
+    inside: Any = exp.In(this=value, expressions=listed) if listed else exp.false()
+    if None in axis.values:
+        inside = exp.or_(inside, exp.Is(this=value.copy(), expression=exp.Null()), copy=False)
+    return inside
+
+
+def _bin_number(engine: Engine, axis: Bins, value: Any) -> Any:
+    """Spell the number of the bin that a value lies in, NULL outside of all."""
+    first, end = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
+    inside = exp.and_(
+        exp.GTE(this=value.copy(), expression=first), exp.LT(this=value.copy(), expression=end), copy=False
+    )
+    width = axis.even_width
+    number = _searched(engine, axis, value) if width is None else _divided(engine, axis, value, width)
+    return exp.case().when(inside, number, copy=False)
+
+
+def _divided(engine: Engine, axis: Bins, value: Any, width: int) -> Any:
+    """Spell (value - first edge) // width: exact for whole numbers, and one step however many bins."""
+    # In 64 bits: a column of small integers would overflow in its own type.
+    start = exp.cast(engine.constant("integer", axis.edges[0]), "BIGINT")
+    above = exp.paren(exp.Sub(this=value.copy(), expression=start), copy=False)
+    return exp.IntDiv(this=above, expression=engine.constant("integer", width))
+
+
+def _searched(engine: Engine, axis: Bins, value: Any) -> Any:
+    """Spell a binary search over the edges."""
+
+    def between(low: int, high: int) -> Any:
+        if high - low == 1:
+            return exp.Literal.number(low)
+        middle = (low + high) // 2
+        edge = engine.constant(axis.field.kind, axis.edges[middle])
+        below = exp.LT(this=value.copy(), expression=edge)
+        return (
+            exp.case().when(below, between(low, middle), copy=False).else_(between(middle, high), copy=False)
+        )
+
+    return between(0, len(axis.edges) - 1)

@@ -1,0 +1,183 @@
+"""Read a table through Spark: a cluster aggregates, only the cells reach this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import DataError, InvalidParameter, shown
+from dovetail.query.field import Constant, Field
+from dovetail.query.schema import Stored
+
+from .column_names import check_names
+from .engine import BATCH, Batches
+from .failure import missing_extra, unreadable
+from .interrupts import interruptible
+from .source import Source
+from .spark_values import family_of, spelled_value
+from .sql_fragments import Templates, placed, scaled, typed_constant
+
+# Settings of the user's session must not change what a statement means, nor make it fail on a row.
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.groupByOrdinal": "true",
+    # ${...} in a text would be replaced by a setting or an environment variable.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    # Old dates would be an error, depending on the rows.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+_templates = Templates("spark")
+_PATTERN = frozenset("*?[]{}\\")
+
+
+class Spark:
+    """One table of Spark's, read in a session of its own beside the user's."""
+
+    dialect = "spark"
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        # A name that no catalog holds; it is visible to every session of this application.
+        self._view = f"dovetail_{os.urandom(8).hex()}"
+        try:
+            frame = _frame_of(source)
+            check_names(frame.columns, repr(self._name))
+            frame.createGlobalTempView(self._view)
+            self._session = _session_beside(frame.sparkSession)
+            self._catalog = self._session.conf.get("spark.sql.globalTempDatabase", "global_temp")
+            fields = frame.schema.fields
+        except (DataError, InvalidParameter):
+            raise
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+        self._families = {field.name: family_of(field.dataType) for field in fields}
+        self._columns = {name: family.stored for name, family in self._families.items()}
+
+    @property
+    def relation(self) -> exp.Expression:
+        return exp.Table(
+            this=exp.to_identifier(self._view, quoted=True), db=exp.to_identifier(self._catalog, quoted=True)
+        )
+
+    def columns(self) -> Mapping[str, Stored]:
+        return self._columns
+
+    def value(self, field: Field) -> Any:
+        return spelled_value(exp.column(field.name, quoted=True), self._families[field.name], field.kind)
+
+    def constant(self, kind: str, value: Constant) -> Any:
+        return typed_constant(kind, value)
+
+    def scaled(self, number: Any, step: Fraction) -> Any:
+        return scaled(self, number, step)
+
+    def whole(self, number: Any) -> Any:
+        return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
+
+    def wide_sum(self, integer: Any) -> Any:
+        # A sum of 64-bit integers stays one and fails when it is full; of 28 digits it has 38.
+        return exp.Sum(this=exp.cast(integer, "DECIMAL(28, 0)"))
+
+    def hashed(self, text: Any) -> Any:
+        return _templates.filled("CAST(CONV(LEFT(MD5(x), 8), 16, 10) AS BIGINT)", text)
+
+    def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
+        text = placed(statement, self.relation).sql("spark", copy=False)
+        try:
+            return [tuple(row) for row in self._stoppable(lambda: self._session.sql(text).collect())]
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def batches(self, statement: exp.Select) -> Batches:
+        text = placed(statement, self.relation).sql("spark", copy=False)
+        try:
+            rows = map(tuple, self._session.sql(text).toLocalIterator())
+            while batch := self._stoppable(lambda: list(islice(rows, BATCH))):
+                yield batch
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def _stoppable(self, work: Callable[[], Any]) -> Any:
+        context = self._session.sparkContext
+
+        def leaving_nothing() -> Any:
+            try:
+                return work()
+            finally:
+                _hang_up(context)
+
+        # PySpark, too, cancels every job of the application on Ctrl-C.
+        return interruptible(leaving_nothing, context.cancelAllJobs)
+
+    def close(self) -> None:
+        try:
+            self._session.catalog.dropGlobalTempView(self._view)
+        except Exception as error:  # noqa: BLE001
+            # The user may have stopped Spark before; there is nothing left to let go of then.
+            unreadable(self._name, error)
+
+
+def _hang_up(context: Any) -> None:
+    """Close this thread's line to Spark, which would stay open when it ends; another opens by itself."""
+    client = context._gateway._gateway_client
+    line = client.get_thread_connection()
+    if line is not None:
+        with suppress(ValueError):
+            client.deque.remove(line)
+        line.close()
+
+
+def _frame_of(source: Source) -> Any:
+    """Return the data as a Spark table: a DataFrame, a table of a session's, or one read through a master."""
+    if hasattr(source.data, "sparkSession"):
+        return source.data
+    if not source.table:
+        raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
+    session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
+    if "/" not in source.table:
+        # Spark itself would look further, for files that "parquet.`name`" names.
+        if not session.catalog.tableExists(source.table):
+            raise DataError(f"Spark has no table {shown(source.table)}.")
+        return session.table(source.table)
+    if _PATTERN & set(source.table):
+        raise DataError(
+            f"Spark would read {shown(source.table)} as a pattern, because of one of the signs "
+            f"{' '.join(sorted(_PATTERN))}. Name one file or a folder, and rename it if need be."
+        )
+    # Java would look from the folder that it was started in.
+    relative = source.table.startswith(("./", "../"))
+    # Parquet says its types; other formats are read by the user, who gives the DataFrame.
+    path = os.path.abspath(source.table) if relative else source.table
+    # All files at any depth, as elsewhere; a folder called key=value is no column.
+    options = {"recursiveFileLookup": "true", "mergeSchema": "true"}
+    return session.read.options(**options).parquet(path)
+
+
+def _session_at(master: str) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise missing_extra("Spark", "spark") from None
+    return SparkSession.builder.master(master).appName("dovetail").getOrCreate()
+
+
+def _session_beside(users: Any) -> Any:
+    """Return a session with the user's settings where ours don't matter."""
+    session = users.newSession()
+    inherited = {key: value for key, value in users.conf.getAll.items() if key.startswith("spark.sql.")}
+    for key, value in {**inherited, **_SETTINGS}.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session

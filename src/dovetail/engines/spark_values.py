@@ -1,0 +1,110 @@
+"""Spell what a Spark column holds as the kind that a query expects, without ever failing on a row.
+
+In Spark's order of doubles, NaN is above all numbers. TRY_CAST returns NULL where a value does not fit, but
+reads more texts than other engines do, so a text must first match a shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dovetail.query.schema import Stored
+
+from . import text_shapes as texts
+from .sql_fragments import Templates
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A group of Spark's types that are read alike."""
+
+    name: str
+    stored: Stored
+
+
+_NESTED = Family("nested", Stored(None, usable=False))
+_TEXT = Family("text", Stored("text"))
+_FAMILIES = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Family("whole", Stored("integer"))),
+    **dict.fromkeys(("float", "double"), Family("float", Stored("number"))),
+    "decimal": Family("decimal", Stored("number")),
+    **dict.fromkeys(("string", "char", "varchar"), _TEXT),
+    "boolean": Family("boolean", Stored("boolean")),
+    "date": Family("date", Stored("date")),
+    "timestamp_ntz": Family("timestamp", Stored("timestamp")),
+    "timestamp": Family("zoned", Stored("timestamp", cast=True)),
+}
+_COLLATED = Family("collated", Stored("text", cast=True))
+
+
+def family_of(type_: Any) -> Family:
+    """Return how a column of a Spark type is read."""
+    word = str(type_.simpleString())
+    if word.startswith("string collate"):
+        return _COLLATED
+    return _FAMILIES.get(word.split("(")[0], _NESTED)
+
+
+# In Java a "$" lets a line end follow; and Spark reads backslashes inside a text.
+_NUMBER, _DATE = (
+    (shape.removesuffix("$") + "\\z").replace("\\", "\\\\") for shape in (texts.NUMBER, texts.DATE)
+)
+# What may stand around a number or between its digits; TRY_CAST drops the spaces.
+_TIDY = "REPLACE(x, '_', '')"
+# Java's matcher goes one call deeper with every group that it repeats.
+_SHORT = f"(CASE WHEN LENGTH(x) <= {texts.LONGEST} THEN x END)"
+_READABLE = f"{_SHORT} RLIKE '{_NUMBER}'"
+_FINITE = f"BETWEEN CAST('-{texts.LARGEST}' AS DOUBLE) AND CAST('{texts.LARGEST}' AS DOUBLE)"
+_IS_DATE = f"{_SHORT} RLIKE '{_DATE}' AND x >= '{texts.FIRST_YEAR}'"
+
+
+def _finite(double: str) -> str:
+    return f"CASE WHEN {double} {_FINITE} THEN {double} END"
+
+
+_SPELLED = {
+    ("whole", "integer"): "x",
+    ("whole", "number"): "CAST(x AS DOUBLE)",
+    ("whole", "boolean"): "(x <> 0)",
+    ("float", "number"): _finite("CAST(x AS DOUBLE)"),
+    ("float", "integer"): (
+        "CASE WHEN ABS(x) < 9.2e18D THEN CAST(TRY_CAST(RINT(x) AS BIGINT) AS DECIMAL(38, 0)) "
+        "WHEN ABS(x) < 1.7e38D THEN TRY_CAST(RINT(x) AS DECIMAL(38, 0)) END"
+    ),
+    ("decimal", "number"): "CAST(x AS DOUBLE)",
+    ("decimal", "integer"): "TRY_CAST(ROUND(x, 0) AS DECIMAL(38, 0))",
+    ("boolean", "boolean"): "x",
+    ("boolean", "integer"): "CAST(x AS INT)",
+    ("boolean", "number"): "CAST(CAST(x AS INT) AS DOUBLE)",
+    # Java would show what is not UTF-8 as a letter of its own.
+    ("text", "text"): "TRY_VALIDATE_UTF8(x)",
+    ("text", "number"): f"CASE WHEN {_READABLE} THEN {_finite(f'TRY_CAST({_TIDY} AS DOUBLE)')} END",
+    ("text", "integer"): f"CASE WHEN {_READABLE} THEN TRY_CAST({_TIDY} AS DECIMAL(38, 0)) END",
+    ("text", "boolean"): texts.truth(_SHORT),
+    ("text", "date"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(SUBSTRING(x, 1, 10) AS DATE) END",
+    ("text", "timestamp"): f"CASE WHEN {_IS_DATE} THEN TRY_CAST(x AS TIMESTAMP_NTZ) END",
+    ("date", "date"): "x",
+    # A timestamp ends some 290,000 years on and back, a date 5,000,000.
+    ("date", "timestamp"): (
+        "CASE WHEN x BETWEEN CAST('-290000-01-01' AS DATE) AND CAST('+290000-01-01' AS DATE) "
+        "THEN CAST(x AS TIMESTAMP_NTZ) END"
+    ),
+    ("timestamp", "timestamp"): "x",
+    ("timestamp", "date"): "CAST(x AS DATE)",
+    # In the session's time zone, which is UTC.
+    ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
+    ("zoned", "date"): "CAST(x AS DATE)",
+    # A plain STRING is compared byte by byte.
+    ("collated", "text"): "TRY_VALIDATE_UTF8(CAST(x AS STRING))",
+}
+_templates = Templates("spark")
+
+
+def spelled_value(column: Any, family: Family, kind: str) -> Any:
+    """Return the column of a family of types as a kind; what has no direct way goes through its text."""
+    direct = _SPELLED.get((family.name, kind))
+    if direct is not None:
+        return _templates.filled(direct, column)
+    text = _templates.filled(_SPELLED.get((family.name, "text"), "CAST(x AS STRING)"), column)
+    return text if kind == "text" else _templates.filled(_SPELLED["text", kind], text)

@@ -1,0 +1,197 @@
+"""Find the noise for an accuracy, for a price, for a whole budget or for what remains of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import floor
+from typing import Any
+
+from dovetail.answers.intervals import half_width
+from dovetail.answers.plan import parts_per_slot
+from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery
+from dovetail.noise import Geometric, IntegerNoise
+from dovetail.privacy import Budget, Charge, privacy_loss
+from dovetail.query.canonical import Question
+from dovetail.query.measures import Average
+from dovetail.query.neighbours import Neighbours
+
+from .composition import charge_of, payable
+from .moves import moves
+from .sensitivity import units
+from .stretching import component_noises, covering_noises
+
+_UNIT = 10**9
+_STEPS = 24
+# Of fewer integers that move together, a delta cannot lower the error.
+_FEWEST_SHAPED, _MOST_SHAPED = 3, 10**6
+# A delta is only paid for a gain that shows.
+_GAIN = 0.95
+
+
+def noises_within(
+    question: Question, within: Fraction, probability: Fraction, budget: Budget, neighbours: Neighbours
+) -> tuple[IntegerNoise, ...]:
+    """Return the noise that keeps the error within the goal at the least cost in the budget's currency.
+
+    >>> from dovetail.query.measures import Rows
+    >>> noises_within(Question(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
+    (PiecewiseGeometric(rates=('0.53818',)),)
+    """
+    if isinstance(question.measure, Average):
+        raise InvalidQuery(
+            "The error of a mean depends on the number of rows, which is private. Pay with noise= or spend=; "
+            "the answer's interval then says what was reached."
+        )
+    shifts = _furthest(question, neighbours)
+    cost: dict[str, Any] = {}
+    if budget.currency == "zeta" and _worth_shaping(shifts):
+        cost = {"minimise": "zeta", "max_epsilon": budget.epsilon_limit}
+    return (_designed(shifts, within=within / question.step, probability=probability, **cost),)
+
+
+def noises_at_price(
+    question: Question, spend: Budget, neighbours: Neighbours, together: int = 1
+) -> tuple[IntegerNoise, ...]:
+    """Return the noise of least error that costs at most one share of `spend` among `together` questions.
+
+    >>> from dovetail.query.measures import Rows
+    >>> noises_at_price(Question(Rows()), Budget.pure(1), "replace", together=2)
+    (PiecewiseGeometric(rates=('0.5',)),)
+    """
+    epsilon = spend.epsilon_limit / together
+    if spend.zeta_limit is None:
+        return _plain(question, epsilon, neighbours)
+    zeta, shifts = spend.zeta_limit / together, _furthest(question, neighbours)
+    if len(units(question)) == 1 and _worth_shaping(shifts):
+        noises = (_designed(shifts, zeta=zeta, max_epsilon=epsilon),)
+        charge = charge_of([question], [noises], neighbours)
+        if (charge.zeta or 0) <= zeta * _UNIT and (charge.epsilon or 0) <= epsilon * _UNIT:
+            return noises
+    return _plain(question, min(zeta, epsilon), neighbours)
+
+
+def noises_composed(
+    questions: Sequence[Question], spend: Budget, neighbours: Neighbours
+) -> list[tuple[IntegerNoise, ...]] | None:
+    """Return the noises with which all questions keep (epsilon, delta) together, None if that gains nothing.
+
+    Noise of one shape, which composes exactly over all the integers that one neighbour moves; none of them
+    costs more than an integer that moves by 1.
+
+    >>> from dovetail.query.measures import Rows
+    >>> found = noises_composed([Question(Rows())] * 20, Budget.approximate(1, "1e-6"), "add-remove")
+    >>> found is not None and found[0][0].variance() < 0.5 * Geometric("0.05").variance()
+    True
+    """
+    from dovetail.designer import design
+
+    delta, ways = payable(spend.delta_limit), [moves(each, neighbours, grows=True) for each in questions]
+    uses = sum(max(map(len, each)) for each in ways)
+    if not delta or not _FEWEST_SHAPED <= uses <= _MOST_SHAPED:
+        return None
+    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses).noise
+    shaped = [covering_noises(noise, each, way) for each, way in zip(questions, ways, strict=True)]
+    pairs = {
+        pair
+        for each, mine in zip(questions, shaped, strict=True)
+        for pair in zip(mine, noises_at_price(each, spend, neighbours, len(questions)), strict=True)
+    }
+    ratios = [mine.variance() / worst_case.variance() for mine, worst_case in pairs]
+    return shaped if max(ratios) <= 1 and sum(ratios) <= _GAIN * len(ratios) else None
+
+
+@lru_cache(maxsize=64)
+def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> IntegerNoise:
+    """Return the noise of least error of which `slots` histograms cost at most the whole budget.
+
+    >>> noise_of_budget(Budget.pure(1), 10, "add-remove")
+    PiecewiseGeometric(rates=('0.1',))
+    """
+    from dovetail.designer import design
+
+    cells = (1,) * parts_per_slot(neighbours)
+    if budget.zeta_limit is None:
+        delta = payable(budget.delta_limit) or None
+        return design(epsilon=budget.epsilon_limit, delta=delta, queries=slots, sensitivity=cells).noise
+    shaped = design(
+        zeta=budget.zeta_limit, max_epsilon=budget.epsilon_limit, queries=slots, sensitivity=cells
+    ).noise
+    plain = _geometric_of_zeta(budget, slots * len(cells))
+    return min(shaped, plain, key=lambda noise: noise.variance())
+
+
+def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
+    """Return the geometric noise that spends the budget: uses together have less than their sum of zeta."""
+    assert budget.zeta_limit is not None
+    low, high = min(budget.zeta_limit, budget.epsilon_limit) / uses, budget.epsilon_limit / uses
+    for _ in range(_STEPS):
+        middle = Fraction(floor((low + high) / 2 * _UNIT), _UNIT)
+        if not low < middle < high:
+            break
+        fits = privacy_loss(Geometric(middle)).compose(uses).zeta <= budget.zeta_limit
+        low, high = (middle, high) if fits else (low, middle)
+    return Geometric(low)
+
+
+def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
+    """Return the geometric noise that costs `epsilon` in the worst case; for that price it is the best."""
+    widths = units(question)
+    # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
+    total = max(
+        sum(Fraction(shift.by, widths[shift.component]) for shift in move)
+        for move in moves(question, neighbours, grows=True)
+    )
+    # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
+    return component_noises(question, Geometric(Fraction(floor(epsilon / total * _UNIT), _UNIT)))
+
+
+def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
+    """Return the shifts of the move that moves an answer most."""
+    move = max(moves(question, neighbours, grows=True), key=lambda move: sum(shift.by for shift in move))
+    return tuple(shift.by for shift in move)
+
+
+def _worth_shaping(shifts: tuple[int, ...]) -> bool:
+    """Tell whether a shaped noise is looked for: several wide shifts at once take the designer too long."""
+    return len(shifts) == 1 or max(shifts) == 1
+
+
+def _designed(shifts: tuple[int, ...], **wanted: Any) -> IntegerNoise:
+    from dovetail.designer import design
+
+    return design(sensitivity=shifts, **wanted).noise
+
+
+def error_of_rest(
+    question: Question, budget: Budget, spent: Charge, neighbours: Neighbours, level: Fraction
+) -> Fraction | None:
+    """Return the error that the rest of a budget buys for a question; None where it buys none that is known.
+
+    The error of a mean depends on the number of rows, which is private.
+
+    >>> from dovetail.query.measures import Rows
+    >>> print(error_of_rest(Question(Rows()), Budget.pure(1), Charge.zero(), "add-remove", Fraction(95, 100)))
+    3
+    """
+    left = budget.remaining(spent)
+    try:
+        rest = Budget.pure(left.epsilon)
+        if left.zeta is not None:
+            rest = Budget.zeta(left.zeta, max_epsilon=left.epsilon)
+        noises = noises_at_price(question, rest, neighbours)
+        noises[0].sample(0)
+    except DovetailError:  # nothing remains, or so little that no noise is wide enough
+        return None
+    affordable = budget.allows(spent, charge_of([question], [noises], neighbours))
+    return half_width(noises[0], 1 - level, 1) * question.step if affordable and len(noises) == 1 else None
+
+
+def with_rest(error: BudgetExceeded, found: Fraction | None, level: Fraction) -> BudgetExceeded:
+    """Return the error with what is still possible said at its end."""
+    if found is None:
+        return error
+    shown = int(found) if found.denominator == 1 else f"{float(found):.6g}"
+    text = f"{error} What remains pays for ±{shown} with probability {float(level) * 100:.6g} %."
+    return BudgetExceeded(text, error.requested, error.remaining)

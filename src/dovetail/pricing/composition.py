@@ -1,0 +1,94 @@
+"""What an answer costs, from the question and the noise alone: no row is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import product
+from math import prod
+
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy.charge import DELTA_UNIT, UNIT
+from dovetail.query.canonical import Question
+from dovetail.query.neighbours import Neighbours
+
+from .moves import grows_outward, moves
+
+# Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
+_MOST_WAYS = 16
+
+
+def charge_of(
+    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+) -> Charge:
+    """Return what it costs to answer the questions together, one neighbour moving all of them at once.
+
+    `noises` lists the noise of each component of each question.
+
+    >>> from dovetail.noise import Geometric
+    >>> from dovetail.query.measures import Rows
+    >>> charge_of([Question(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
+    1000000000
+    """
+    ways = [
+        [
+            tuple(shift_loss(each[shift.component], shift.by) for shift in move)
+            for move in moves(question, neighbours, all(map(grows_outward, each)))
+        ]
+        for question, each in zip(questions, noises, strict=True)
+    ]
+    if prod(map(len, ways)) <= _MOST_WAYS:
+        joint = (_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
+        return Charge.largest(*joint)
+    return reduce(Charge.__add__, (Charge.largest(*map(_joint, each)) for each in ways))
+
+
+@lru_cache(maxsize=4096)
+def shift_loss(noise: IntegerNoise, shift: int) -> PrivacyLoss:
+    """Return the loss of one integer that moves by at most `shift`; kept, as sessions repeat their noise."""
+    return privacy_loss(noise, sensitivity=shift)
+
+
+@lru_cache(maxsize=1024)
+def _joint(losses: tuple[PrivacyLoss, ...]) -> Charge:
+    """Return the exact charge of released integers that move together, each with noise of its own."""
+    return reduce(PrivacyLoss.then, losses).charge()
+
+
+def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Charge:
+    """Return the charge of answers whose noise keeps the (epsilon, delta) of `spend` all together.
+
+    That point is a valid charge too. The noise's own one is kept where its worst case lies within the price.
+    """
+    if charge.epsilon is not None and charge.epsilon * UNIT <= spend.epsilon_limit:
+        return charge
+    point = Charge.approximate(spend.epsilon_limit, payable(spend.delta_limit))
+    return cheapest([charge, point], budget, spent)
+
+
+def cheapest(ways: Sequence[Charge], budget: Budget, spent: Charge) -> Charge:
+    """Return, of several valid charges for one release, the one that leaves most of the budget.
+
+    Ways come with growing delta, and a later one must leave visibly more. One that takes more than half of
+    delta closes the Rényi way for good, so it is only taken where no other is allowed; where none is, the
+    last one is returned, for the account to refuse.
+    """
+    allowed = [charge for charge in ways if budget.allows(spent, charge)]
+    keeping = [each for each in allowed if (spent + each).delta * DELTA_UNIT * 2 <= budget.delta_limit]
+    best, left = ways[-1], Fraction(-1)
+    for charge in keeping or allowed:
+        rest = budget.remaining(spent + charge).epsilon
+        if rest > left + budget.epsilon_limit / 100 or left < 0:
+            best, left = charge, rest
+    return best
+
+
+def payable(delta: Fraction) -> Fraction:
+    """Return the largest delta up to this one that a charge can count.
+
+    >>> payable(Fraction("1.5e-18")), payable(Fraction("1e-19"))
+    (Fraction(1, 1000000000000000000), Fraction(0, 1))
+    """
+    return delta // DELTA_UNIT * DELTA_UNIT

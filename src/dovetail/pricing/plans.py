@@ -1,0 +1,60 @@
+"""What a plan of many answers costs, and what a question takes of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dovetail.answers.plan import Plan, parts_per_slot, whole_loss
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, Charge, PrivacyLoss
+from dovetail.query.canonical import Question
+from dovetail.query.neighbours import Neighbours
+
+from .composition import cheapest, payable
+from .moves import grows_outward, moves
+from .sensitivity import Move
+from .stretching import covering_noises
+
+
+def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
+    """Return the charge of a whole plan: of the valid ones, the one that leaves most of the budget.
+
+    The exact composition can be charged as its pure and Rényi figures or, under an (epsilon, delta) budget,
+    as the exact (epsilon, delta) point at half or all of what delta is left.
+    """
+    ways = [loss.charge()]
+    if budget.currency == "approximate":
+        for delta in filter(None, (payable(budget.delta_limit / 2), payable(budget.delta_limit))):
+            epsilon = loss.epsilon_at(delta)
+            # The whole budget, where it fits: its epsilon is a round number and a float is not.
+            if loss.delta(budget.epsilon_limit) <= delta:
+                ways.append(Charge.approximate(min(Fraction(epsilon), budget.epsilon_limit), delta))
+            elif epsilon < float("inf"):
+                ways.append(Charge.approximate(Fraction(epsilon), delta))
+    return cheapest(ways, budget, spent)
+
+
+def slots_for(plan: Plan, question: Question) -> int:
+    """Return how many slots a question uses: one pays for what one neighbour does to a histogram.
+
+    A mean is a sum and a count, so it uses two.
+    """
+    parts = parts_per_slot(plan.neighbours)
+    return max(-(-len(move) // parts) for move in _moves(plan, question))
+
+
+def noises_for(plan: Plan, question: Question) -> tuple[IntegerNoise, ...]:
+    """Return the noise of each component, stretched until its loss lies within what a slot has paid."""
+    return covering_noises(plan.noise, question, _moves(plan, question))
+
+
+def _moves(plan: Plan, question: Question) -> tuple[Move, ...]:
+    return moves(question, plan.neighbours, grows_outward(plan.noise))
+
+
+def sketched_plan(
+    noise: IntegerNoise, slots: int, neighbours: Neighbours, budget: Budget, spent: Charge
+) -> Plan:
+    """Return a plan as it would be charged now; nobody has paid for it, so nothing is answered from it."""
+    loss = whole_loss(noise, slots * parts_per_slot(neighbours))
+    return Plan(0, noise, slots, plan_charge(loss, budget, spent), neighbours)

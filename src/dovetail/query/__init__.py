@@ -1,0 +1,7 @@
+"""What is asked: public columns, conditions, cells, measures, and the texts that spell them."""
+
+from .column import Column
+from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
+from .schema import Schema
+
+__all__ = ["Column", "Count", "CountDistinct", "Histogram", "Linear", "Mean", "Query", "Schema", "Sum"]

@@ -1,0 +1,85 @@
+"""Hold a question after it was checked against the schema: everything that decides price and answer.
+
+    SELECT axes, measure FROM data WHERE where GROUP BY axes
+
+Two questions are the same exactly when their dictionaries are equal, however they were spelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from .condition import Condition
+from .field import Constant
+from .measures import Average, Distinct, Measure, Rows, Total, Weighted
+from .neighbours import Persons
+from .partitions import Axis, Cell, Discovered, listed_axes, public_cells
+
+# What counts as the number of cells where it is secret: more than any person has.
+_UNLIMITED = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One checked question."""
+
+    measure: Measure
+    axes: tuple[Axis, ...] = ()
+    where: Condition | None = None
+    persons: Persons | None = None
+
+    @property
+    def cells(self) -> int:
+        """Return how many numbers, or rows of a table, the answer has."""
+        if isinstance(self.measure, Weighted):
+            return 1
+        return _UNLIMITED if self.discovers else public_cells(self.axes)
+
+    @property
+    def discovers(self) -> bool:
+        """Tell whether the keys of a column are found out, so that the answer's cells are not public."""
+        return any(isinstance(axis, Discovered) for axis in self.axes)
+
+    @property
+    def step(self) -> Fraction:
+        """Return what one unit of the released integers stands for."""
+        if isinstance(self.measure, Weighted):
+            return self.measure.step
+        if isinstance(self.measure, Total | Average):
+            return self.measure.lattice.step
+        return Fraction(1)
+
+    @property
+    def grouped(self) -> bool:
+        """Tell whether the answer is a table rather than one number."""
+        return bool(self.axes) and not isinstance(self.measure, Weighted)
+
+    def cell_keys(self) -> list[tuple[Constant | None, ...]]:
+        """Return the labels of every public cell, the last axis running fastest."""
+        assert not self.discovers, "the answer knows its keys, the question does not"
+        return list(product(*(axis.labels for axis in listed_axes(self.axes)))) if self.grouped else [()]
+
+    def named(self, cell: Cell) -> tuple[Constant | None, ...]:
+        """Return the labels of a cell that was found out."""
+        return tuple(
+            key if isinstance(axis, Discovered) else axis.labels[int(key)]  # type: ignore[arg-type]
+            for axis, key in zip(self.axes, cell, strict=True)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the canonical form: what the ledger compares."""
+        found = {
+            "measure": self.measure.to_dict(),
+            "axes": [axis.to_dict() for axis in self.axes],
+            "where": self.where.to_dict() if self.where else None,
+        }
+        return found if self.persons is None else found | {"persons": self.persons.to_dict()}
+
+
+def never_negative(question: Question) -> bool:
+    """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
+    measure = question.measure
+    return isinstance(measure, Rows | Distinct) or (isinstance(measure, Total) and measure.lattice.low >= 0)

@@ -1,0 +1,124 @@
+"""Declare one public column: its type, its bounds and its possible values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from dovetail.check import choice, rational
+from dovetail.errors import InvalidParameter
+
+from .field import KINDS, MOST_CELLS, Constant, Field
+
+_BOUNDED = ("integer", "number", "date", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One public column: its type and, where known in advance, its bounds or all of its possible values.
+
+    Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
+    any other value. `step` is the lattice on which the column is summed. A drafted column stays
+    unreviewed, and is refused, until its curator confirms it.
+
+    In a CSV file and in other columns that hold plain texts, `decimal` is the sign before the fraction of a
+    number, "." or ",", and `missing_words` are the texts that stand for no value. `note` is what a draft says
+    to the curator about the column.
+
+    >>> Column("sex", "text", values=["Female", "Male"]).values
+    ('Female', 'Male')
+    """
+
+    name: str
+    type: str
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    values: Any = None
+    other: str | None = None
+    reviewed: bool = True
+    decimal: str | None = None
+    missing_words: Any = ()
+    note: str | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidParameter("name", self.name, "the name of a column")
+        choice("type", self.type, KINDS, f"Give the type of column {self.name}.")
+        reader = Field(self.name, self.type)
+        for bound in ("low", "high", "step"):
+            value = getattr(self, bound)
+            if value is not None:
+                self._may_have(bound, _BOUNDED if bound != "step" else ("integer", "number"))
+                exact = rational(bound, value) if self.type in ("integer", "number") else value
+                kind = Field(self.name, "number") if bound == "step" else reader
+                object.__setattr__(self, bound, kind.constant(exact))
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise InvalidParameter("high", self.high, f"at least low={self.low}", f"Column {self.name}.")
+        if self.step is not None and self.step <= 0:
+            raise InvalidParameter("step", self.step, "a number above 0", f"Column {self.name}.")
+        self._check_reading()
+        if self.values is not None:
+            self._may_have("values", ("integer", "text", "boolean", "date"))
+            object.__setattr__(self, "values", public_values(reader, self.values))
+
+    def _check_reading(self) -> None:
+        if self.decimal is not None:
+            choice("decimal", self.decimal, (".", ","), f"Column {self.name}.")
+            self._may_have("decimal", ("number",))
+        words = self.missing_words
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise InvalidParameter(
+                "missing_words", words, 'a list of texts such as ["NA", "-"]', f"Column {self.name}."
+            )
+        reader = Field(self.name, "text")
+        object.__setattr__(self, "missing_words", tuple(dict.fromkeys(reader.constant(w) for w in words)))
+
+    def _may_have(self, name: str, kinds: tuple[str, ...]) -> None:
+        if self.type not in kinds:
+            raise InvalidParameter(
+                name, getattr(self, name), f"left out for a {self.type} column", f"Column {self.name}."
+            )
+
+
+def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
+    """Return public values in their order, each once, from a list, a series or a one-column public table.
+
+    None is a value too: it names the rows without one.
+
+    >>> public_values(Field("sex", "text"), ["Male", "Female", "Male"])
+    ('Male', 'Female')
+    """
+    found = listed(values)
+    if not found:
+        raise InvalidParameter(
+            f"values of {reader.name}", values, "a list of at least one value", "Name them."
+        )
+    if len(found) > MOST_CELLS:
+        raise InvalidParameter(f"values of {reader.name}", values, f"at most {MOST_CELLS} values")
+    kept: dict[Constant | None, None] = {}
+    for value in found:
+        kept[None if value is None else reader.constant(value)] = None
+    return tuple(kept)
+
+
+def listed(values: object) -> list[Any]:
+    """Return the values of a list, a series or a one-column table; an empty list for anything else.
+
+    Of more values than an answer can have cells, one too many is returned: a list may be endless.
+    """
+    if isinstance(values, str | bytes | Mapping):
+        return []
+    columns = getattr(values, "columns", None)
+    if columns is not None:
+        frame: Any = values
+        if len(columns) != 1:
+            return []
+        first = columns[0]
+        values = frame[first] if isinstance(first, str) else first
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, method):
+            values = getattr(values, method)()
+    return list(islice(values, MOST_CELLS + 1)) if isinstance(values, Iterable) else []

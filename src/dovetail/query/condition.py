@@ -1,0 +1,171 @@
+"""Hold a `where` as a frozen value in one canonical form, however it was spelled.
+
+Every condition compares one column with constants, so none of them can fail on a row. SQL's three-valued
+logic is kept: a comparison with a missing value is unknown, and only rows for which the whole is true count.
+The rewritings made here (a negation pushed inwards, sorted operands) hold in that logic too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dovetail.errors import InvalidQuery, shown
+
+from .field import KINDS, Constant, Field, written
+
+if TYPE_CHECKING:
+    from .schema import Table
+
+
+_NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+OPERATORS = tuple(_NEGATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`field operator value`."""
+
+    field: Field
+    operator: str
+    value: Constant
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"compare": self.operator, "column": _named(self.field), "value": written(self.value)}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`field IN (values)`, or NOT IN."""
+
+    field: Field
+    values: tuple[Constant, ...]
+    negated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        word = "not in" if self.negated else "in"
+        return {"compare": word, "column": _named(self.field), "value": [written(v) for v in self.values]}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`field IS NULL`, or IS NOT NULL."""
+
+    field: Field
+    negated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"compare": "is not null" if self.negated else "is null", "column": _named(self.field)}
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All parts hold."""
+
+    parts: tuple[Condition, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"all": [part.to_dict() for part in self.parts]}
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """At least one part holds."""
+
+    parts: tuple[Condition, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"any": [part.to_dict() for part in self.parts]}
+
+
+Condition: TypeAlias = Comparison | Member | Missing | Every | Some
+
+
+def member(field: Field, values: Iterable[Constant]) -> Condition:
+    """Return `field IN values`, sorted and without repeats; one value is a plain comparison.
+
+    >>> member(Field("age", "integer"), [30, 20, 30]).values
+    (20, 30)
+    """
+    kept = tuple(sorted(set(values)))
+    return Comparison(field, "=", kept[0]) if len(kept) == 1 else Member(field, kept)
+
+
+def compared(field: Field, operator: str, value: object, table: Table) -> Comparison:
+    """Return a comparison; equality with what no row can hold is refused, an order may name any bound."""
+    equal = operator in ("=", "<>")
+    return Comparison(field, operator, table.constant(field, value) if equal else field.constant(value))
+
+
+def every(parts: Iterable[Condition]) -> Condition:
+    """Join by AND: nested joins flattened, parts sorted, repeats dropped."""
+    return _joined(Every, parts)
+
+
+def some(parts: Iterable[Condition]) -> Condition:
+    """Join by OR: nested joins flattened, parts sorted, repeats dropped."""
+    return _joined(Some, parts)
+
+
+def negated(condition: Condition) -> Condition:
+    """Return NOT `condition`, with the negation pushed down to the comparisons.
+
+    >>> negated(Comparison(Field("age", "integer"), ">", 40)).operator
+    '<='
+    """
+    if isinstance(condition, Comparison):
+        return Comparison(condition.field, _NEGATED[condition.operator], condition.value)
+    if isinstance(condition, Member):
+        return Member(condition.field, condition.values, not condition.negated)
+    if isinstance(condition, Missing):
+        return Missing(condition.field, not condition.negated)
+    join = some if isinstance(condition, Every) else every
+    return join(negated(part) for part in condition.parts)
+
+
+def checked(condition: object, table: Table) -> Condition:
+    """Return a condition with its columns and constants read against the table, as those of a text are.
+
+    A column whose kind was made up could make some rows fail, and so tell that they are there.
+
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("age", "integer")]).table()
+    >>> checked(Comparison(Field("AGE", "text"), ">", 40), table).field
+    Field(name='age', kind='integer', cast=False)
+    """
+    try:
+        if isinstance(condition, Every | Some) and condition.parts:
+            join = every if isinstance(condition, Every) else some
+            return join([checked(part, table) for part in condition.parts])
+        if isinstance(condition, Comparison) and condition.operator in OPERATORS:
+            return compared(_known(condition.field, table), condition.operator, condition.value, table)
+        if isinstance(condition, Member) and condition.values:
+            field = _known(condition.field, table)
+            found = member(field, [table.constant(field, value) for value in condition.values])
+            return negated(found) if condition.negated else found
+        if isinstance(condition, Missing):
+            return Missing(_known(condition.field, table), bool(condition.negated))
+    except RecursionError:
+        raise InvalidQuery("where is nested too deeply. Use IN (...) for a list of values.") from None
+    raise InvalidQuery(f"where={shown(condition)} must be a text such as \"age >= 40 AND sex = 'F'\".")
+
+
+def _known(field: object, table: Table) -> Field:
+    if not isinstance(field, Field) or field.kind not in KINDS:
+        raise InvalidQuery(f"{shown(field)} must be a column of the data.")
+    return table.field(field.name, asked=field.kind)
+
+
+def _joined(join: type[Every] | type[Some], parts: Iterable[Condition]) -> Condition:
+    flat: dict[str, Condition] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, join) else (part,):
+            flat[json.dumps(piece.to_dict(), sort_keys=True)] = piece
+    kept = tuple(flat[text] for text in sorted(flat))
+    return kept[0] if len(kept) == 1 else join(kept)
+
+
+def _named(field: Field) -> list[str]:
+    return [field.name, field.kind]

@@ -1,0 +1,228 @@
+"""Divide the rows into cells: listed keys, bins, the values of the schema, or keys found in the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from typing import Any, ClassVar, TypeAlias
+
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
+
+from .column import listed, public_values
+from .field import MOST_CELLS, Constant, Field, kind_of, written
+from .schema import Table
+
+DISCOVER = "discover"
+_EDGES = "For example bins=[0, 18, 65, 120] has three cells; dates are written '2025-01-31'."
+
+
+def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
+    """Return one axis per column.
+
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("age", "integer"), Column("sex", "text", values=["F", "M"])]).table()
+    >>> [len(axis.labels) for axis in axes_of(["sex", "age"], None, {"age": [0, 18, 65]}, table)]
+    [2, 2]
+    """
+    names = [table.resolve(column) for column in columns]
+    if len(set(names)) != len(names):
+        raise InvalidQuery(f"A column is named twice: {', '.join(names)}.")
+    given_bins = _by_column("bins", bins, names, table)
+    if isinstance(keys, str):
+        # One word for all columns that are not binned.
+        keys = {name: keys for name in names if name not in given_bins}
+    given_keys = _by_column("keys", keys, names, table)
+    return tuple(_axis(name, given_keys.get(name), given_bins.get(name), table) for name in names)
+
+
+def _by_column(option: str, given: Any, names: list[str], table: Table) -> dict[str, Any]:
+    """Return what was given for each column: a mapping by name, or one list for a single column."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        found = {table.resolve(column): cells for column, cells in given.items()}
+        unknown = set(found) - set(names)
+        if unknown:
+            raise InvalidParameter(
+                option,
+                sorted(map(str, unknown)),
+                f"given for columns of the histogram ({', '.join(names)})",
+                "Add the column to the histogram, or ask about it with where.",
+            )
+        return found
+    if len(names) != 1:
+        raise InvalidParameter(
+            option, given, "a mapping by column name", f"For example {{{names[0]!r}: [...]}}."
+        )
+    return {names[0]: given}
+
+
+def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
+    declared = table.schema.get(name)
+    other = declared.other if declared else None
+    if keys is not None and bins is not None:
+        raise InvalidQuery(f"Give keys or bins for {name}, not both.")
+    if bins is not None:
+        return _binned(name, bins, other, table)
+    if isinstance(keys, str):
+        if keys != DISCOVER:
+            raise InvalidParameter("keys", keys, 'a list of public values, or "discover"')
+        return Discovered(_keyed(table.field(name)))
+    if keys is not None:
+        keys = _limited(name, listed(keys))
+        field = _keyed(table.field(name, asked=_asked(keys)))
+        return Keys(field, public_values(field, keys), other)
+    field = table.field(name)
+    if declared is None or declared.values is None:
+        raise MissingKeys(
+            f"The cells of {name} are not public: a value seen only in the data could point to one person. "
+            f"Give keys=[...] or bins=[...], or declare values for {name} in the schema "
+            f"(Schema.draft proposes some for you to review). Where nobody knows them in advance, "
+            f'keys="discover" finds the frequent ones and pays a delta for it.'
+        )
+    return Keys(_keyed(field), declared.values, other, declared=True)
+
+
+def _keyed(field: Field) -> Field:
+    if field.kind in ("number", "timestamp"):
+        raise InvalidQuery(f"The type of {field.name} is {field.kind}. Give bins=[...] with its edges.")
+    return field
+
+
+def _asked(keys: list[Any]) -> str:
+    """Return the kind that given keys ask for, where the source declares none."""
+    return kind_of(next((key for key in keys if key is not None), ""))
+
+
+def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
+    edges = _limited(name, listed(bins))
+    if len(edges) < 2:
+        raise InvalidParameter("bins", bins, "a list of at least two edges", _EDGES)
+    field = table.field(name, asked="number" if kind_of(edges[0]) == "integer" else kind_of(edges[0]))
+    if field.kind not in ("integer", "number", "date", "timestamp"):
+        raise InvalidQuery(f"The type of {name} is {field.kind}. Give keys=[...] with its values.")
+    read: list[Any] = [field.constant(edge) for edge in edges]
+    for low, high in pairwise(read):
+        if not low < high:
+            raise InvalidParameter("bins", bins, "edges in rising order without repeats", _EDGES)
+    made = Bins(field, tuple(read), other)
+    if len(read) - 1 > MOST_UNEVEN_BINS and made.even_width is None:
+        raise InvalidQuery(
+            f"{len(read) - 1} bins of {name} are more than {MOST_UNEVEN_BINS}. Use fewer; only bins of equal "
+            "width on whole numbers may be more."
+        )
+    return made
+
+
+def _limited(name: str, values: list[Any]) -> list[Any]:
+    if len(values) > MOST_CELLS:
+        raise InvalidQuery(f"The cells of {name} are more than {MOST_CELLS}. Use fewer keys or wider bins.")
+    return values
+
+
+Cell: TypeAlias = tuple[Constant | None, ...]
+"""A cell: its number on every axis with public cells, its value on every other."""
+# Every engine runs through uneven bins one after another, block by block of rows.
+MOST_UNEVEN_BINS = 2_000
+_EXACT = 2**61
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The cells of one column with public values; with `other`, one more cell for all other rows.
+
+    `declared` values come from the schema: few others are expected, which lets the engine group first.
+    """
+
+    field: Field
+    values: tuple[Constant | None, ...]
+    other: str | None = None
+    declared: bool = attribute(default=False, compare=False)
+
+    @property
+    def labels(self) -> tuple[Constant | None, ...]:
+        """Return the name of each cell, in order."""
+        return self.values if self.other is None else (*self.values, self.other)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "column": [self.field.name, self.field.kind],
+            "keys": [written(value) for value in self.values],
+            "other": self.other,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """The cells [edge, next edge) of a column of numbers or dates; with `other`, one more for the rest."""
+
+    field: Field
+    edges: tuple[Constant, ...]
+    other: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the name of each cell, in order.
+
+        >>> Bins(Field("age", "integer"), (0, 18, 65)).labels
+        ('[0, 18)', '[18, 65)')
+        """
+        shown = [_short(edge) for edge in self.edges]
+        named = tuple(f"[{low}, {high})" for low, high in pairwise(shown))
+        return named if self.other is None else (*named, self.other)
+
+    @property
+    def even_width(self) -> int | None:
+        """Return the common width of bins of whole numbers, None where there is none.
+
+        >>> Bins(Field("age", "integer"), (0, 10, 20)).even_width
+        10
+        """
+        if self.field.kind != "integer":
+            return None
+        whole = [int(edge) for edge in self.edges]  # type: ignore[arg-type]
+        widths = {high - low for low, high in pairwise(whole)}
+        if max(map(abs, whole)) > _EXACT:
+            return None
+        return widths.pop() if len(widths) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "column": [self.field.name, self.field.kind],
+            "bins": [written(edge) for edge in self.edges],
+            "other": self.other,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """The values of a column that the rows hold; which they are is secret until noise lets one through."""
+
+    field: Field
+    other: ClassVar[None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": [self.field.name, self.field.kind], "keys": "discover", "other": None}
+
+
+Axis: TypeAlias = Keys | Bins | Discovered
+
+
+def listed_axes(axes: tuple[Axis, ...]) -> tuple[Keys | Bins, ...]:
+    """Return the axes whose cells are public."""
+    return tuple(axis for axis in axes if not isinstance(axis, Discovered))
+
+
+def public_cells(axes: tuple[Axis, ...]) -> int:
+    """Return how many cells the public axes have together."""
+    return prod(len(axis.labels) for axis in listed_axes(axes))
+
+
+def _short(edge: Constant) -> str:
+    if isinstance(edge, Fraction):
+        return str(edge.numerator) if edge.denominator == 1 else f"{float(edge):.6g}"
+    return str(edge)

@@ -1,0 +1,95 @@
+"""Read ORDER BY and LIMIT, which act on the noisy answer and cost nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import shown
+
+from .text import Text
+from .where import spelled_node
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the answer: a key (which of the grouped columns) or the value of a query.
+
+    `spelling` is how the item was written, without its alias.
+    """
+
+    name: str
+    spelling: str
+    key: int | None = None
+    query: int | None = None
+
+    def titles(self) -> tuple[str, ...]:
+        """Return the names that the column takes in a table, error bars included.
+
+        >>> Column("n", "COUNT(*)", query=0).titles()
+        ('n', 'n_low', 'n_high')
+        """
+        return (self.name,) if self.query is None else (self.name, f"{self.name}_low", f"{self.name}_high")
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One criterion of ORDER BY."""
+
+    column: Column
+    descending: bool
+
+
+def read_order(source: Text, part: Any, columns: Sequence[Column]) -> tuple[Direction, ...]:
+    """Return the criteria of an ORDER BY."""
+    if part is None:
+        return ()
+    if (at := source.at_word("NULLS")) is not None:
+        raise source.refusal("NULLS FIRST and NULLS LAST cannot be chosen: missing keys come last.", at)
+    return tuple(_direction(source, each, columns) for each in part.expressions)
+
+
+def _direction(source: Text, part: Any, columns: Sequence[Column]) -> Direction:
+    node = part.this if isinstance(part, exp.Ordered) and not part.args.get("with_fill") else part
+    found: list[Column] = []
+    if (position := whole(node)) is not None:
+        found = list(columns[position - 1 : position]) if position else []
+    else:
+        spelling = spelled_node(node)
+        if isinstance(node, exp.Column):
+            found = [column for column in columns if column.name == node.name] or [
+                column for column in columns if column.name.casefold() == node.name.casefold()
+            ]
+        found = found or [column for column in columns if column.spelling == spelling]
+    if not found:
+        named = ", ".join(column.name for column in columns)
+        raise source.refusal(
+            f"ORDER BY {shown(spelled_node(node))} must name a column of the answer: {named}.",
+            source.at_node(node) or source.at_word("ORDER"),
+        )
+    return Direction(found[0], bool(part.args.get("desc")))
+
+
+def read_limit(source: Text, part: Any) -> int | None:
+    """Return the number of a LIMIT."""
+    if part is None:
+        return None
+    number = whole(part.args.get("expression"))
+    more = any(value for key, value in part.args.items() if key != "expression")
+    if not isinstance(part, exp.Limit) or number is None or more:
+        raise source.refusal(
+            f"{shown(spelled_node(part).strip())} cannot be answered. Write LIMIT and a whole number.",
+            source.at_word("LIMIT") or source.at_word("FETCH") or source.at_node(part),
+        )
+    return number
+
+
+def whole(node: Any) -> int | None:
+    """Return the number that a literal such as 5 spells, None for anything else."""
+    if not isinstance(node, exp.Literal) or node.is_string or not re.fullmatch("[0-9]{1,18}", node.this):
+        return None
+    return int(node.this)

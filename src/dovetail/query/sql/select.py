@@ -1,0 +1,227 @@
+"""Read a parsed SELECT into typed queries; every part that is not expected is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.errors import InvalidParameter, InvalidQuery, UnsupportedSQL, shown
+from dovetail.query.condition import Condition
+from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum
+from dovetail.query.schema import Table
+
+from .order import Column, Direction, read_limit, read_order, whole
+from .text import POSSIBLE, Text, read_text
+from .where import Unreadable, condition_of, spelled_node
+
+_USED = ("expressions", "from_", "where", "group", "order", "limit")
+# What people try most, and how to get there.
+_INSTEAD = {
+    "with_": "Name the columns of the data directly, without WITH.",
+    "joins": "Join the tables beforehand, so that each person's rows lie in one table.",
+    "distinct": "Groups are distinct already, and COUNT(DISTINCT person) counts persons.",
+    "having": "All public groups are answered, also empty ones: filter the table that comes back.",
+    "offset": "All rows of the answer come at once: leave them out of the table that comes back.",
+    "windows": "Use COUNT, SUM or AVG with GROUP BY.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a SELECT asks: queries to pay for together, and how to lay out their answers afterwards."""
+
+    queries: tuple[Query, ...]
+    columns: tuple[Column, ...]
+    order: tuple[Direction, ...]
+    limit: int | None
+
+
+def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str | None = None) -> Selection:
+    """Return what a text asks of a table, which it calls `data` or by one of `names`; `unit` names persons.
+
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("sex", "text", values=["F", "M"])]).table()
+    >>> read_select("SELECT sex, COUNT(*) AS n FROM data GROUP BY sex ORDER BY n", table).queries
+    (Histogram(columns=('sex',), keys=None, bins=None, where=None),)
+    """
+    source, tree = read_text(text)
+    for clause, part in tree.args.items():
+        if part and clause not in _USED:
+            word = {"with_": "WITH", "joins": "JOIN"}.get(clause, clause.strip("_").upper())
+            nodes = part if isinstance(part, list) else [part]
+            at = source.at_word(word) or next((source.at_node(n) for n in nodes if hasattr(n, "walk")), None)
+            raise source.refusal(f"{word} cannot be answered. {_INSTEAD.get(clause, POSSIBLE)}", at)
+    reader = _Reader(source, table, unit)
+    reader.check_from(tree.args.get("from_"), {"data", *(name.casefold() for name in names)})
+    condition = reader.condition(tree.args.get("where"))
+    by = reader.group(tree.args.get("group"), tree.expressions)
+    queries: dict[Query, int] = {}
+    columns = tuple(reader.column(item, by, condition, queries) for item in tree.expressions)
+    if not queries:
+        raise source.refusal(f"Nothing is counted or summed. {POSSIBLE}", None)
+    _check_names(source, columns, tree.expressions)
+    order = read_order(source, tree.args.get("order"), columns)
+    return Selection(tuple(queries), columns, order, read_limit(source, tree.args.get("limit")))
+
+
+def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) -> None:
+    """Each column of the answer needs a name of its own, error bars included."""
+    taken: set[str] = set()
+    for column, item in zip(columns, items, strict=True):
+        if not taken.isdisjoint(column.titles()):
+            raise source.refusal(
+                f"Two columns would be called {column.name}. Give one another name: "
+                f"{spelled_node(item.unalias())} AS other.",
+                source.at_node(item),
+            )
+        taken.update(column.titles())
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    source: Text
+    table: Table
+    unit: str | None
+
+    def refuse(self, node: Any, problem: str) -> UnsupportedSQL:
+        return self.source.refusal(problem, self.source.at_node(node))
+
+    def outside(self, node: Any) -> UnsupportedSQL:
+        return self.refuse(node, f"{shown(spelled_node(node))} cannot be answered. {POSSIBLE}")
+
+    def check_from(self, part: Any, names: set[str]) -> None:
+        if part is None:
+            raise self.source.refusal("FROM is missing. Write FROM data.", None)
+        named = part.this
+        plain = isinstance(named, exp.Table) and isinstance(named.this, exp.Identifier)
+        if not plain or _more_than(named, "this") or _more_than(part, "this"):
+            raise self.refuse(
+                named, f"FROM {shown(spelled_node(named))} cannot be answered. Write FROM data."
+            )
+        if named.name.casefold() not in names:
+            known = " or ".join(sorted(names))
+            raise self.refuse(named, f"There is no table {shown(named.name)} here. Write FROM {known}.")
+
+    def condition(self, part: Any) -> Condition | None:
+        if part is None:
+            return None
+        try:
+            return condition_of(part.this, self.table)
+        except Unreadable as error:
+            raise self.refuse(error.node, str(error)) from None
+        except RecursionError:
+            raise self.refuse(part, "WHERE is nested too deeply. Use IN (...) for a list.") from None
+
+    def group(self, part: Any, items: Sequence[Any]) -> tuple[str, ...]:
+        if part is None:
+            return ()
+        if _more_than(part, "expressions") or not part.expressions:
+            raise self.source.refusal(
+                f"{shown(spelled_node(part).strip())} cannot be answered. GROUP BY takes columns.",
+                self.source.at_word("GROUP"),
+            )
+        found = [self._key(self._item(node, items)) for node in part.expressions]
+        if len(set(found)) != len(found):
+            raise self.refuse(part, "A column is named twice after GROUP BY. Name it once.")
+        return tuple(found)
+
+    def _item(self, node: Any, items: Sequence[Any]) -> Any:
+        """Return what a position such as the 1 of GROUP BY 1 stands for, or the part itself."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            number = whole(node) or 0
+            if not 0 < number <= len(items):
+                raise self.refuse(node, f"There is no column {shown(node.this)} in this SELECT.")
+            return items[number - 1].unalias()
+        return node
+
+    def _key(self, node: Any) -> str:
+        name = self._name(node)
+        declared = self.table.schema.get(name)
+        if declared is None or declared.values is None:
+            raise self.refuse(
+                node,
+                f"The groups of {name} are not public. Declare its values in the schema, or ask "
+                f'session.histogram({name!r}, keys=[...] or bins=[...], or keys="discover").',
+            )
+        return name
+
+    def _name(self, node: Any) -> str:
+        """Return the exact name of a plain column."""
+        if not isinstance(node, exp.Column) or _more_than(node, "this"):
+            raise self.outside(node)
+        try:
+            return self.table.resolve(node.name)
+        except InvalidQuery as error:
+            raise self.refuse(node, str(error)) from None
+
+    def column(
+        self, item: Any, by: tuple[str, ...], condition: Condition | None, queries: dict[Query, int]
+    ) -> Column:
+        """Read one item after SELECT; its query, if it needs a new one, joins `queries`."""
+        node = item.unalias()
+        if isinstance(item, exp.Alias) and not isinstance(item.args["alias"], exp.Identifier):
+            raise self.outside(item)
+        if isinstance(node, exp.Column):
+            name = self._name(node)
+            if name not in by:
+                raise self.refuse(node, f"{name} stands outside of COUNT, SUM and AVG. Add it to GROUP BY.")
+            return Column(item.alias or name, spelled_node(node), key=by.index(name))
+        query, name = self._query(node, by, condition)
+        try:
+            query.checked(self.table)
+        except (InvalidQuery, InvalidParameter) as error:
+            raise self.refuse(node, str(error)) from None
+        number = queries.setdefault(query, len(queries))
+        return Column(item.alias or name, spelled_node(node), query=number)
+
+    def _query(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
+        if isinstance(node, exp.Count) and not _more_than(node, "this", "big_int"):
+            if isinstance(node.this, exp.Star) and not _more_than(node.this):
+                return (Histogram(*by, where=condition) if by else Count(condition)), "count"
+            if isinstance(node.this, exp.Column) and not _more_than(node.this, "this"):
+                column = shown(node.this.name)[1:-1]
+                raise self.refuse(node, f"Write COUNT(*) and add WHERE {column} IS NOT NULL.")
+            if isinstance(node.this, exp.Distinct) and not _more_than(node.this, "expressions"):
+                return self._distinct(node, by, condition)
+        if isinstance(node, exp.Sum | exp.Avg) and not _more_than(node, "this"):
+            name = self._name(node.this)
+            low, high, step = self._bounds(node, name)
+            if isinstance(node, exp.Sum):
+                return Sum(name, low, high, step, condition, by), f"sum_{name}"
+            return Mean(name, low, high, step, condition, by), f"avg_{name}"
+        raise self.outside(node)
+
+    def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
+        names = [self._name(each) for each in node.this.expressions]
+        if self.unit is None or names != [self.unit]:
+            known = f"COUNT(DISTINCT {self.unit})" if self.unit else 'a session with unit="person"'
+            raise self.refuse(
+                node, f"Only persons are counted once each: use {known}. Other values are not public."
+            )
+        return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
+
+    def _bounds(self, node: Any, name: str) -> tuple[Any, Any, Any]:
+        declared = self.table.schema.get(name)
+        if self.table.kind(name) not in ("integer", "number", None):
+            raise self.refuse(
+                node, f"The type of {name} is {self.table.kind(name)}; only numbers can be summed."
+            )
+        step = None if declared is None else declared.step
+        if declared is not None and declared.type == "integer" and step is None:
+            step = 1
+        if declared is None or None in (declared.low, declared.high, step):
+            method = "sum" if isinstance(node, exp.Sum) else "mean"
+            raise self.refuse(
+                node,
+                f"The bounds of {name} are not public. Declare its low, high and step in the schema, or "
+                f"ask session.{method}({name!r}, low=..., high=..., step=...).",
+            )
+        return declared.low, declared.high, step
+
+
+def _more_than(node: Any, *expected: str) -> bool:
+    """Tell whether a parsed part holds anything besides what is expected."""
+    return any(value for key, value in node.args.items() if key not in expected)

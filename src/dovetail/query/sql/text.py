@@ -1,0 +1,76 @@
+"""Turn a text into one parsed SELECT, and say where in the text a refused part stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dovetail.errors import UnsupportedSQL, shown
+
+from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
+
+POSSIBLE = (
+    "Possible is one SELECT of COUNT(*), COUNT(DISTINCT person), SUM(column) and AVG(column) FROM data, with "
+    "WHERE, GROUP BY columns with public values, ORDER BY and LIMIT."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A statement with its tokens, which know their places."""
+
+    text: str
+    tokens: tuple[Token, ...]
+
+    def at_node(self, node: Any) -> int | None:
+        """Return where the first word of a parsed part stands, None where the parser kept no place."""
+        starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+        return min(starts, default=None)
+
+    def at_word(self, word: str) -> int | None:
+        """Return where a keyword first stands."""
+        return next((token.start for token in self.tokens if token.text.upper() == word), None)
+
+    def refusal(self, problem: str, at: int | None) -> UnsupportedSQL:
+        """Return the error for a problem at an offset of the text."""
+        start = at or 0
+        line = self.text.count("\n", 0, start) + 1
+        return UnsupportedSQL(problem, line, start - self.text.rfind("\n", 0, start))
+
+
+def read_text(text: object) -> tuple[Text, exp.Select]:
+    """Return a text that is one plain SELECT, with its tree.
+
+    >>> read_text("SELECT COUNT(*) FROM data")[1].key
+    'select'
+    """
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise UnsupportedSQL(f"SQL must be a text of at most {LONGEST_TEXT} characters. {POSSIBLE}")
+    source = Text(text, ())
+    try:
+        source = Text(text, tokens_of(text))
+        _check_words(source)
+        (tree,) = (statement for statement in trees_of(text, source.tokens) if statement is not None)
+    except Unparsable as error:
+        raise source.refusal(f"{error.problem} {POSSIBLE}", error.at) from None
+    if type(tree) is not exp.Select:
+        word = "UNION" if isinstance(tree, exp.SetOperation) else tree.key.upper()
+        raise source.refusal(f"{word} cannot be answered. {POSSIBLE}", source.at_word(word))
+    return source, tree
+
+
+def _check_words(source: Text) -> None:
+    """Refuse what shows before parsing: other statements, a second one, comments."""
+    if not source.tokens:
+        raise source.refusal(f"The text is empty. {POSSIBLE}", None)
+    first = source.tokens[0]
+    if first.token_type != TokenType.SELECT:
+        raise source.refusal(f"{shown(first.text)} cannot begin a question. {POSSIBLE}", first.start)
+    for number, token in enumerate(source.tokens):
+        if token.comments or token.token_type == TokenType.HINT:
+            raise source.refusal("A comment cannot be part of a question. Leave it out.", token.start)
+        if token.token_type == TokenType.SEMICOLON and number + 1 < len(source.tokens):
+            raise source.refusal("A second statement cannot follow. Ask one question at a time.", token.start)

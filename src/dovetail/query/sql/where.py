@@ -1,0 +1,168 @@
+"""Read the text of a `where` into a condition; whatever lies outside the closed language is refused.
+
+The text is parsed, checked against the columns and rebuilt from our own values. It is never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from dovetail.check import rational
+from dovetail.errors import InvalidParameter, InvalidQuery, shown
+from dovetail.query.condition import Comparison, Condition, Missing, compared, every, member, negated, some
+from dovetail.query.field import Constant, Field, kind_of
+from dovetail.query.schema import Table
+
+from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
+
+_POSSIBLE = (
+    "Possible are comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
+    "BETWEEN ... AND ... and IS NULL."
+)
+_OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
+
+
+class Unreadable(InvalidQuery):
+    """A part of a parsed `where` that is outside the closed language, with its place in the tree."""
+
+    def __init__(self, message: str, node: Any = None) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def read_where(text: str, table: Table) -> Condition:
+    """Return the condition that `text` spells.
+
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("age", "integer")]).table()
+    >>> read_where("NOT 40 > age", table) == read_where("age >= 40", table)
+    True
+    """
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise InvalidQuery(f"where must be a text of at most {LONGEST_TEXT} characters. {_POSSIBLE}")
+    try:
+        statements = trees_of(text, tokens_of(text))
+    except Unparsable as error:
+        raise InvalidQuery(f"where={shown(text)} cannot be read. {error.problem} {_POSSIBLE}") from None
+    if len(statements) != 1 or statements[0] is None:
+        raise InvalidQuery(f"where={shown(text)} must be one expression. {_POSSIBLE}")
+    return condition_of(statements[0], table)
+
+
+def condition_of(node: Any, table: Table) -> Condition:
+    """Return the condition that a parsed expression spells (also the WHERE of a whole statement)."""
+    if isinstance(node, exp.Paren) and not node.comments:
+        return condition_of(node.this, table)
+    if type(node) in _JOINS and not node.comments:
+        return _JOINS[type(node)](condition_of(part, table) for part in _chain(node))
+    if isinstance(node, exp.Not) and not node.comments:
+        return negated(condition_of(node.this, table))
+    try:
+        return _single(node, table)
+    except InvalidQuery as error:
+        raise Unreadable(str(error), node) from None
+
+
+def _single(node: Any, table: Table) -> Condition:
+    """Return the condition on one column."""
+    if node.comments:
+        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+    if type(node) in _OPERATORS:
+        return _comparison(node, table)
+    if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
+        return _member(node, table)
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        low, high = _constant(node.args["low"]), _constant(node.args["high"])
+        field = _column(node.this, table, [low, high])
+        return every(
+            [Comparison(field, ">=", field.constant(low)), Comparison(field, "<=", field.constant(high))]
+        )
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        return Missing(_column(node.this, table, []))
+    if isinstance(node, exp.Column):
+        field = _column(node, table, [True])
+        if field.kind == "boolean":
+            return Comparison(field, "=", True)
+    raise InvalidQuery(f"where cannot hold {shown(spelled_node(node))}. {_POSSIBLE}")
+
+
+def _chain(node: Any) -> list[Any]:
+    """Return the operands of a AND b AND c ... without recursion: a long list is not a deep one."""
+    parts: list[Any] = []
+    waiting = [node]
+    while waiting:
+        top = waiting.pop()
+        if type(top) is type(node) and not top.comments:
+            waiting += [top.this, top.expression]
+        else:
+            parts.append(top)
+    return parts
+
+
+def _comparison(node: Any, table: Table) -> Condition:
+    operator = _OPERATORS[type(node)]
+    left, right = node.this, node.expression
+    if not isinstance(left, exp.Column):
+        left, right, operator = right, left, _FLIPPED[operator]
+    value = _constant(right)
+    field = _column(left, table, [value])
+    return compared(field, operator, value, table)
+
+
+def _member(node: Any, table: Table) -> Condition:
+    values = [_constant(item) for item in node.expressions]
+    if not values:
+        raise InvalidQuery(f"IN () needs at least one value. {_POSSIBLE}")
+    field = _column(node.this, table, values)
+    return member(field, [table.constant(field, value) for value in values])
+
+
+def _column(node: Any, table: Table, values: list[Constant]) -> Field:
+    if not isinstance(node, exp.Column) or node.args.keys() - {"this"} or node.comments:
+        raise InvalidQuery(
+            f"{shown(spelled_node(node))} must be a column, and the other side a constant. {_POSSIBLE}"
+        )
+    return table.field(node.name, asked=kind_of(values[0]) if values else "text")
+
+
+def _constant(node: Any) -> Constant:
+    if node.comments:
+        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Literal):
+        return str(node.this) if node.is_string else _number(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return -_number(node.this.this)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
+        kind = {"DATE": "date", "TIMESTAMP": "timestamp"}.get(node.to.this.name)
+        if kind and not node.args.get("format"):
+            return Field("constant", kind).constant(str(node.this.this))
+    if isinstance(node, exp.Null):
+        raise InvalidQuery("A comparison with NULL is never true. Write `column IS NULL`.")
+    raise InvalidQuery(
+        f"{shown(spelled_node(node))} must be a constant. Text and dates stand in single quotes: 'Bern', "
+        f"'2025-01-31'. Names with spaces stand in double quotes. {_POSSIBLE}"
+    )
+
+
+def _number(digits: str) -> Fraction:
+    try:
+        return rational("constant", digits)
+    except InvalidParameter:
+        raise InvalidQuery(f"{shown(digits)} must be a plain decimal number such as 40 or 1.5.") from None
+
+
+def spelled_node(node: Any) -> str:
+    """Return a parsed part as SQL again, to be named in a message."""
+    try:
+        return str(node.sql(unsupported_level=ErrorLevel.IGNORE))
+    except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError):
+        return type(node).__name__

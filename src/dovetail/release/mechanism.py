@@ -1,0 +1,106 @@
+"""Let numbers out: noise is added, then the result is stored. Nothing leaves here without noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dovetail.answers.threshold import Threshold
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Charge
+from dovetail.query.canonical import Question
+from dovetail.query.field import MOST_CELLS, Constant, written
+from dovetail.query.partitions import Cell, Discovered
+
+# Beyond this many cells noise is drawn as one array.
+_FEW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The noisy integers of each cell and, where the question does not list its cells, which they are."""
+
+    cells: tuple[tuple[int, ...], ...]
+    found: tuple[Cell, ...] | None = None
+
+
+def noised(true: Sequence[Sequence[int]], noises: Sequence[IntegerNoise]) -> Released:
+    """Add noise to the components of every public cell."""
+    drawn = [draws(noise, len(true)) for noise in noises]
+    cells = tuple(
+        tuple(value + more for value, more in zip(cell, extra, strict=True))
+        for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
+    )
+    return Released(cells)
+
+
+def discovered(
+    held: Iterable[Sequence[tuple[Any, ...]]],
+    read: Callable[[tuple[Any, ...]], Cell | None],
+    noise: IntegerNoise,
+    threshold: Threshold,
+) -> Released:
+    """Add noise to every cell that rows are in, and let those out that reach the threshold.
+
+    `held` gives rows with the count last, and `read` the cell of one. The cells come out in the order of
+    their keys, as any other order could tell something about the rows. If there are more than an answer
+    holds, the largest stay: their noisy counts decide, so that is post-processing.
+    """
+    kept: list[tuple[Cell, int]] = []
+    for rows in held:
+        drawn = draws(noise, len(rows))
+        for row, more in zip(rows, drawn, strict=True):
+            count = int(row[-1]) + more
+            # Nearly all rare keys end here, before anything is made of them.
+            if count >= threshold.least and (cell := read(row)) is not None:
+                kept.append((cell, count))
+    kept.sort(key=lambda pair: _order(pair[0]))
+    if len(kept) > MOST_CELLS:
+        largest = sorted(range(len(kept)), key=lambda place: -kept[place][1])[:MOST_CELLS]
+        kept = [kept[place] for place in sorted(largest)]
+    return Released(tuple((count,) for _, count in kept), tuple(cell for cell, _ in kept))
+
+
+def _order(cell: Cell) -> tuple[Any, ...]:
+    """Put missing values last."""
+    return tuple((key is None, 0 if key is None else key) for key in cell)
+
+
+def write_released(released: Sequence[Released], charge: Charge) -> str:
+    """Return what the ledger stores of an answer."""
+    stored: dict[str, Any] = {"cells": [each.cells for each in released], "charge": charge.to_dict()}
+    if any(each.found is not None for each in released):
+        stored["found"] = [
+            None if each.found is None else [list(map(written, cell)) for cell in each.found]
+            for each in released
+        ]
+    return json.dumps(stored)
+
+
+def read_released(text: str, questions: Sequence[Question]) -> list[Released]:
+    """Read what `write_released` wrote for these questions."""
+    stored = json.loads(text)
+    found = stored.get("found", [None] * len(questions))
+    return [
+        Released(
+            tuple(map(tuple, cells)),
+            None if keys is None else tuple(_read_cell(question, cell) for cell in keys),
+        )
+        for question, cells, keys in zip(questions, stored["cells"], found, strict=True)
+    ]
+
+
+def _read_cell(question: Question, cell: Sequence[Any]) -> Cell:
+    def read(axis: object, key: Any) -> Constant | None:
+        return axis.field.constant(key) if isinstance(axis, Discovered) and key is not None else key
+
+    return tuple(read(axis, key) for axis, key in zip(question.axes, cell, strict=True))
+
+
+def draws(noise: IntegerNoise, count: int) -> list[int]:
+    """Draw noise for `count` cells."""
+    if count <= _FEW:
+        return [int(noise.sample()) for _ in range(count)]
+    return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]

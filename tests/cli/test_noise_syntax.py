@@ -1,0 +1,106 @@
+"""Noises as they are written on the command line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dovetail as dv
+from dovetail.cli.noise_syntax import FORMS, read_noise, spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "noise"),
+    [
+        ("geometric:0.5", dv.Geometric(0.5)),
+        (" Geometric:1/2", dv.Geometric(0.5)),
+        ("mixture:0.2,1,5", dv.GeometricMixture(0.2, 1, 5)),
+        ("piecewise:0.05,0.1,0.14@9,22", dv.PiecewiseGeometric((0.05, 0.1, 0.14), (9, 22))),
+        ("laplace:0.3", dv.Laplace(0.3)),
+        ("laplace-mixture:0.1,1,4.5", dv.LaplaceMixture(0.1, 1, 4.5)),
+        ("rounded-laplace:0.2,1@5", dv.LaplaceMixture(0.2, 1, 5).rounded()),
+        ("gaussian:4", dv.DiscreteGaussian(4)),
+        ("staircase:0.5", dv.Staircase(0.5)),
+        ("truncated-geometric:0.5,20", dv.TruncatedGeometric(0.5, 20)),
+        ("truncated-laplace:0.5,20", dv.TruncatedLaplace(0.5, 20)),
+    ],
+)
+def test_each_form_makes_its_noise(text: str, noise: object) -> None:
+    assert read_noise(text) == noise
+
+
+def test_the_example_of_every_form_can_be_read() -> None:
+    for name, form in FORMS.items():
+        read_noise(f"{name}:{form.example}")
+
+
+def test_a_piecewise_noise_is_spelled_as_it_is_read() -> None:
+    for text in ("geometric:0.5", "mixture:0.2,1,5", "piecewise:0.05,0.1,0.14@9,22", "geometric:1/3"):
+        assert spelled(read_noise(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ":",
+        "geometric",
+        "geometric:",
+        "geometric:1,2",
+        "geometric:1@5",
+        "geometric:0",
+        "geometric:-1",
+        "geometric:inf",
+        "geometric:1e400000000",
+        "geometric:１",
+        "geometric:1_0",
+        "mixture:0.2,1",
+        "mixture:0.2,1,5.5",
+        "mixture:0.2,1,-5",
+        "piecewise:1,2",
+        "piecewise:1,2@",
+        "piecewise:1,2,3@5,4",
+        "piecewise:" + "1," * 5000,
+        "gaussian:0",
+        "uniform:3",
+        "geometric:$(rm -rf .)",
+    ],
+)
+def test_a_wrong_noise_is_refused_with_an_example(run, text: str) -> None:
+    result = run("noise", text, code=2)
+    assert result.stdout == ""
+    assert "Hint:" in result.stderr
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_the_reader_fail_otherwise(text: str) -> None:
+    with suppress(dv.InvalidParameter):
+        read_noise(text)
+
+
+def test_a_near_miss_is_corrected(run) -> None:
+    assert "geometric:0.5?" in run("noise", "geometrik:0.5", code=2).stderr
+
+
+def test_the_figures_are_those_of_the_library(run) -> None:
+    shown = json.loads(run("noise", "mixture:0.2,1,5", "--json", "--within", "5").stdout)["mixture:0.2,1,5"]
+    noise = dv.GeometricMixture(0.2, 1, 5)
+    loss = dv.privacy_loss(noise)
+    assert shown["within"] == noise.within(5)
+    assert (shown["epsilon"], shown["zeta"]) == (loss.epsilon, loss.zeta)
+
+
+def test_the_worst_case_stands_beside_every_zeta(run) -> None:
+    lines = run("noise", "mixture:0.2,1,5", "geometric:0.328", "--queries", "10").stdout.splitlines()
+    for number, line in enumerate(lines):
+        if "average: zeta" in line:
+            assert "worst case: epsilon" in lines[number - 1]
+
+
+def test_an_infinite_loss_is_said_in_words_and_null_in_json(run) -> None:
+    assert "infinite" in run("noise", "gaussian:4").stdout
+    assert json.loads(run("noise", "gaussian:4", "--json").stdout)["gaussian:4"]["epsilon"] is None

@@ -1,0 +1,207 @@
+"""No row decides whether a question is answered, the shape of its answer, its error or a line of the log.
+
+Every table is asked with and without one hostile row, in every kind of source and as every declared type.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import psycopg
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from dovetail.engines import Engine, Source, connect
+from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
+from dovetail.errors import DovetailError
+from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
+from engine_tables import into_spark
+from hostile_rows import LINES, POSTGRES, arrow_columns, objects
+
+COLUMNS = arrow_columns()
+FOUND = Histogram("x", keys="discover")
+DAYS = Histogram("x", bins=["1960-01-01", "1980-01-01"])
+QUESTIONS = {
+    "integer": [Count("x <> 3 OR x IS NULL"), Sum("x", low=0, high=10, step=1), FOUND],
+    "number": [Count("x > 0.5"), Mean("x", low=0, high=10, step="0.25")],
+    "text": [Count("x < 'p'"), Histogram("x", keys=["ok", None]), Linear("x", {"ok": 1}, step=1), FOUND],
+    "boolean": [Count("x"), FOUND],
+    "date": [Count("x < '2020-01-01'"), FOUND],
+    "timestamp": [Count("x IS NULL"), DAYS],
+}
+
+
+def asked(engine: Engine, query: Any, schema: Schema) -> Any:
+    """Return the shape of the true answer, or the error."""
+    try:
+        question = query.checked(schema.table(engine.columns()))
+        if not question.discovers:
+            return len(true_cells(engine, question))
+        read = cell_reader(question)
+        for batch in held_cells(engine, question):
+            for row in batch:
+                read(row)
+    except DovetailError as error:
+        return type(error), str(error)
+    return "discovered"
+
+
+def answers(source: Source) -> dict[str, Any]:
+    """Ask everything, with the type declared and without."""
+    engine = connect(source)
+    found = {}
+    for kind, questions in QUESTIONS.items():
+        for schema in (Schema([Column("x", kind)]), Schema()):
+            found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
+    engine.close()
+    return found
+
+
+def given_away(plain: dict[str, Any], hostile: dict[str, Any]) -> list[str]:
+    """Return the questions that tell which of two neighbouring tables was asked, or were not understood."""
+    return [
+        f"{query}: {plain[query]} {answer}"
+        for query, answer in hostile.items()
+        if answer != plain[query] or "cannot be read" in str(answer)
+    ]
+
+
+@pytest.fixture(autouse=True)
+def silence(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """See to it that nothing is logged, at any level."""
+    with caplog.at_level(logging.DEBUG):
+        yield
+    assert not [record for record in caplog.records if record.name.startswith("dovetail")]
+
+
+def neighbours(array: pyarrow.Array) -> list[pyarrow.Table]:
+    """Return a table with and without its second row, the hostile one."""
+    rows = pyarrow.table({"x": array, "n": pyarrow.array(range(len(array)))})
+    return [rows, pyarrow.concat_tables([rows.slice(0, 1), rows.slice(2)])]
+
+
+def in_memory(table: pyarrow.Table) -> Source:
+    return Source.of(table, name="rows")
+
+
+def in_file(folder: Path, suffix: str, table: pyarrow.Table) -> Source:
+    path = folder / f"{len(list(folder.iterdir()))}{suffix}"
+    if suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        pyarrow.feather.write_feather(table, path, compression="uncompressed")
+    return Source.of(path)
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("suffix", ["", ".arrow", ".parquet"])
+def test_no_row_of_arrow_decides_anything(suffix: str, kind: str, tmp_path: Path) -> None:
+    make = partial(in_file, tmp_path, suffix) if suffix else in_memory
+    plain: dict[str, Any] = {}
+    for array in COLUMNS[kind]:
+        rows, others = neighbours(array)
+        try:
+            source = make(rows)
+        except (pyarrow.ArrowException, OSError):
+            assert suffix == ".parquet", "only Parquet has no form for some types"
+            continue
+        plain = plain or answers(make(others))
+        assert not given_away(plain, answers(source)), array
+
+
+def test_a_parquet_file_that_stopped_duckdb_is_read_like_any_other(tmp_path: Path) -> None:
+    texts = pyarrow.array([b"ok", b"\xff", None, b"no"], pyarrow.binary()).view(pyarrow.string())
+    times = pyarrow.array([0, 10**17, 1000, None], pyarrow.int64()).view(pyarrow.timestamp("ms", "UTC"))
+    ids = pyarrow.array([b"a" * 16, b"b" * 16, None, b"b" * 16], pyarrow.uuid())
+    source = in_file(tmp_path, ".parquet", pyarrow.table({"x": texts, "at": times, "id": ids}))
+    engine = connect(source)
+    table = Schema().table(engine.columns())
+    for query, expected in [
+        (Count("x IS NULL"), [2]),
+        (Histogram("x", keys=["ok", "no", None]), [1, 1, 2]),
+        (Count("at >= '1970-01-01'"), [2]),
+        (Count("at IS NULL"), [2]),
+        (Count("id = '62626262-6262-6262-6262-626262626262'"), [2]),
+    ]:
+        assert [cell[0] for cell in true_cells(engine, query.checked(table))] == expected
+    engine.close()
+
+
+PLAIN: list[Any] = [1, 1.5, True, "a", datetime(2020, 1, 1), date(2020, 1, 1)]
+
+
+@pytest.mark.parametrize("plain", PLAIN)
+def test_no_row_of_a_frame_decides_anything(plain: Any) -> None:
+    def framed(values: list[Any]) -> Source:
+        try:
+            column = pandas.Series(values)
+        except (ValueError, OverflowError):
+            column = pandas.Series(values, dtype=object)
+        return Source.of(pandas.DataFrame({"x": column, "n": range(len(values))}), name="rows")
+
+    others = answers(framed([plain, plain]))
+    # Each plain type meets its share; together they meet all.
+    for value in objects()[PLAIN.index(plain) :: 3]:
+        assert not given_away(others, answers(framed([plain, value, plain]))), value
+
+
+def test_no_row_of_a_category_decides_anything() -> None:
+    for value in (3, 10**5001, b"\xff"):
+        frames = [
+            pandas.DataFrame({"x": pandas.Series(values, dtype=object).astype("category")})
+            for values in (["a", "b"], ["a", value, "b"])
+        ]
+        both = [answers(Source.of(frame.assign(n=1), name="rows")) for frame in frames]
+        assert not given_away(*both), value
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_row_of_a_duckdb_table_decides_anything(unit: str) -> None:
+    for array in COLUMNS[f"timestamp[{unit}]"]:
+        both = []
+        for rows in neighbours(array):
+            database = duckdb.connect()
+            database.register("given", rows)
+            database.execute("CREATE TABLE kept AS SELECT * FROM given")
+            both.append(answers(Source.of(database, name="rows", table="kept")))
+        assert not given_away(*both), array
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+def test_no_line_of_a_file_decides_anything(line: bytes, tmp_path: Path) -> None:
+    both = []
+    for name, rows in (("without.csv", [b"ok,0", b"1,2"]), ("with.csv", [b"ok,0", b"1,2", line])):
+        (tmp_path / name).write_bytes(b"\n".join([b"x,n", *rows, b""]))
+        both.append(answers(Source.of(tmp_path / name)))
+    assert not given_away(*both)
+
+
+@pytest.mark.parametrize("type_", POSTGRES)
+def test_no_row_of_postgresql_decides_anything(type_: str, postgres_url: str) -> None:
+    plain, *hostile = POSTGRES[type_]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for number, value in enumerate(["NULL", *hostile]):
+            made = f"CREATE TABLE rows{number} (x {type_}, n INTEGER); INSERT INTO rows{number} VALUES "
+            connection.execute(f"{made} ({plain}, 0), ({value}, 1), (NULL, 2)".encode())
+    sources = [Source.of(postgres_url, name="rows", table=f"rows{n}") for n in range(len(hostile) + 1)]
+    first = answers(sources[0])
+    for value, source in zip(hostile, sources[1:], strict=True):
+        assert not given_away(first, answers(source)), value
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["string", "double", "int64", "decimal", "date32", "timestamp[us, tz=UTC]"])
+def test_no_row_of_spark_decides_anything(kind: str, spark: Any, tmp_path: Path) -> None:
+    load = into_spark(spark, tmp_path)
+    plain = answers(load(neighbours(COLUMNS[kind][0])[1]))
+    for array in COLUMNS[kind]:
+        assert not given_away(plain, answers(load(neighbours(array)[0]))), array

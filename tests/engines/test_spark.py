@@ -1,0 +1,139 @@
+"""What only Spark can hold or do: its kinds of source, its settings, its collations, its failures."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import dovetail as dv
+from dovetail.engines import Engine, Source, connect
+from dovetail.engines.aggregation import true_cells
+from dovetail.errors import DataError, InvalidParameter
+from dovetail.query import Column, Count, Histogram, Schema, Sum
+
+pytestmark = pytest.mark.spark
+
+
+def cells(engine: Engine, query: Any, *columns: Column) -> list[int]:
+    return [cell[0] for cell in true_cells(engine, query.checked(Schema(columns).table(engine.columns())))]
+
+
+def ask(source: Source, query: Any, *columns: Column) -> list[int]:
+    engine = connect(source)
+    try:
+        return cells(engine, query, *columns)
+    finally:
+        engine.close()
+
+
+def test_a_frame_a_table_and_a_path_give_the_same_answer(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"age": [40, 50, None]}), path)
+    frame = spark.read.parquet(str(path))
+    frame.createOrReplaceTempView("people")
+    sources = [
+        Source.of(frame, name="people"),
+        Source.of(spark, name="people", table="people"),
+        Source.of("local[2]", table=str(path)),
+        Source.of("local[2]", table=f"file://{path}"),
+    ]
+    for source in sources:
+        assert ask(source, Histogram("age", keys=[40, 50, 60, None])) == [1, 1, 0, 1]
+    assert sources[2].name == "people.parquet"
+    with pytest.raises(InvalidParameter, match="table=None"):
+        connect(Source.of(spark, name="people"))
+    with pytest.raises(InvalidParameter, match="name=None"):
+        Source.of(frame)
+
+
+def test_the_user_s_session_is_left_as_it_was(spark: Any) -> None:
+    before = dict(spark.conf.getAll)
+    frame = spark.sql("SELECT 1 AS n")
+    engine = connect(Source.of(frame, name="one"))
+    assert cells(engine, Count()) == [1]
+    engine.close()
+    assert dict(spark.conf.getAll) == before
+    assert not [t for t in spark.catalog.listTables("global_temp") if t.name.startswith("dovetail")]
+    engine.close()  # Twice is not once too often.
+
+
+def test_times_are_read_in_utc_whatever_the_session_s_zone(spark: Any) -> None:
+    frame = spark.sql("SELECT TIMESTAMP '2024-01-01 00:30:00 UTC' AS z UNION ALL SELECT NULL")
+    assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
+    source = Source.of(frame, name="zones")
+    assert ask(source, Count("z >= '2024-01-01'")) == [1]
+    assert ask(source, Histogram("z", bins=[datetime(2023, 12, 31), "2024-01-01", "2024-01-02"])) == [0, 1]
+
+
+def test_a_column_s_own_collation_does_not_join_letters(spark: Any) -> None:
+    frame = spark.sql("SELECT col1 COLLATE UTF8_LCASE AS k FROM VALUES ('ann'), ('Ann'), (NULL)")
+    source = Source.of(frame, name="collated")
+    assert ask(source, Histogram("k", keys=["ann", "ANN", None])) == [1, 0, 1]
+    assert ask(source, Count("k < 'a'")) == [1]
+
+
+def test_its_nested_types_are_refused_by_name(spark: Any) -> None:
+    frame = spark.sql("SELECT array(1) AS tags, map('a', 1) AS m, X'00' AS raw, 1 AS n")
+    source = Source.of(frame, name="nested")
+    for name in ("tags", "m", "raw"):
+        with pytest.raises(dv.InvalidQuery, match=f"{name} holds lists"):
+            ask(source, Count(f"{name} = 'a'"))
+    assert ask(source, Count("n = 1")) == [1]
+
+
+def test_every_kind_can_be_asked_of_every_column(spark: Any) -> None:
+    frame = spark.sql(
+        f"SELECT 1Y AS a, 2L AS b, 3.5D AS c, CAST('NaN' AS FLOAT) AS d, {'9' * 38} AS e, TRUE AS i, "
+        "'+5881580-07-11' AS f, DATE '+5881580-07-11' AS g, TIMESTAMP_NTZ '2024-01-01 00:00:00' AS h"
+    )
+    engine = connect(Source.of(frame, name="kinds"))
+    for name in engine.columns():
+        for kind in ("integer", "number", "text", "boolean", "date", "timestamp"):
+            (count,) = cells(engine, Count(f"{name} IS NOT NULL"), Column(name, kind))
+            assert 0 <= count <= 1
+    assert cells(engine, Sum("e", low=0, high=10, step="0.1")) == [100]
+    engine.close()
+
+
+def test_the_engine_s_own_words_reach_the_log_only(spark: Any, caplog: pytest.LogCaptureFixture) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    try:
+        frame = spark.sql("SELECT CAST(col1 AS INT) AS n FROM VALUES ('SECRET')")
+        with caplog.at_level(logging.DEBUG, "dovetail.engine"), pytest.raises(DataError) as caught:
+            ask(Source.of(frame, name="v"), Count("n = 1"))
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", "false")
+    assert "SECRET" not in str(caught.value)
+    assert "SECRET" in caplog.text
+    assert caught.value.__cause__ is None
+
+
+def test_a_missing_table_is_a_data_error(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no table"):
+        connect(Source.of(spark, name="gone", table="nowhere"))
+    with pytest.raises(DataError, match="cannot be read"):
+        connect(Source.of("local[2]", table=str(tmp_path / "gone.parquet")))
+
+
+def test_a_session_answers_through_spark_and_shares_the_file_s_budget(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"age": [40, 50, 50]}), path)
+    ledger = tmp_path / "b.ledger"
+    with dv.Session("local[2]", table=str(path), budget=dv.Budget.pure(100), ledger=ledger) as session:
+        answer = session.histogram("age", keys=[40, 50], noise=dv.Geometric(20))
+        assert [row["value"] for row in answer.table.to_pylist()] == [1, 2]
+    with pytest.warns(UserWarning, match="'other' is a second name for the source of 'people.parquet'"):
+        dv.Session(path, name="other", budget=dv.Budget.pure(100), ledger=ledger).close()
+
+
+def test_a_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(DataError, match=r"pip install 'dovetail-dp\[spark\]'"):
+        connect(Source.of("spark://cluster:7077", table="visits"))

@@ -1,0 +1,42 @@
+"""What is let out of the cells that rows are in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.stats import binomtest
+
+from dovetail.answers.threshold import Threshold
+from dovetail.noise import Geometric
+from dovetail.pricing.partition_selection import threshold_for
+from dovetail.query.canonical import Question
+from dovetail.query.field import MOST_CELLS, Field
+from dovetail.query.measures import Rows
+from dovetail.query.partitions import Discovered
+from dovetail.release.mechanism import discovered
+
+
+def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[:-1]
+
+
+def test_a_key_of_one_row_shows_as_often_as_delta_says() -> None:
+    """False alarm 1e-9; a threshold that is one too low is rejected."""
+    noise, runs = Geometric("0.7"), 200_000
+    found = threshold_for(Question(Rows(), (Discovered(Field("word", "text")),)), noise, 10**16)
+    held = [[(number, 1) for number in range(runs)]]
+    seen = len(discovered(held, itself, noise, found).cells)
+    lower = len(discovered(held, itself, noise, Threshold(found.least - 1, found.units)).cells)
+    assert seen < MOST_CELLS
+    assert binomtest(seen, runs, float(found.delta)).pvalue > 1e-9
+    assert binomtest(lower, runs, float(found.delta)).pvalue < 1e-9
+
+
+def test_too_many_keys_are_cut_by_their_noisy_counts_alone() -> None:
+    noise = Geometric(20)
+    held = [[(number, 100 + number) for number in range(MOST_CELLS + 500)]]
+    released = discovered(held, itself, noise, Threshold(50, 1))
+    assert len(released.cells) == MOST_CELLS
+    assert released.found is not None
+    assert min(cell[0] for cell in released.found) > 400  # type: ignore[type-var]
+    assert list(released.found) == sorted(released.found)

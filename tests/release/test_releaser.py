@@ -1,0 +1,220 @@
+"""The order of a release, whatever happens on the way."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+import pyarrow
+import pytest
+
+from dovetail.engines import Source, connect
+from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
+from dovetail.noise import Geometric, GeometricMixture
+from dovetail.pricing.payment import Payment
+from dovetail.privacy import Budget, Charge
+from dovetail.query import Count, Histogram, Mean, Schema, Sum
+from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
+from dovetail.release.mechanism import draws
+from dovetail.release.releaser import Releaser
+
+PEOPLE = pyarrow.table({"age": [40, 50, 60], "sex": ["F", "M", "F"]})
+NOISE = Geometric("0.5")
+
+
+@dataclass
+class Memory:
+    """An account that writes down the order of events."""
+
+    budget: Budget = field(default_factory=lambda: Budget.pure(10))
+    events: list[str] = field(default_factory=list)
+    answers: dict[str, StoredAnswer] = field(default_factory=dict)
+    open: dict[int, Request] = field(default_factory=dict)
+    total: Charge = field(default_factory=Charge.zero)
+    settles: bool = True
+
+    def position(self) -> tuple[Budget, Charge]:
+        return self.budget, self.total
+
+    def spent(self) -> Charge:
+        return self.total
+
+    def reserve(self, request: Request) -> Reservation | StoredAnswer:
+        if request.body in self.answers and not request.fresh:
+            return self.answers[request.body]
+        if not self.budget.allows(self.total, request.charge):
+            raise BudgetExceeded("too much", request.charge, self.budget.remaining(self.total))
+        self.total = self.total + request.charge
+        self.events.append("reserve")
+        self.open[len(self.events)] = request
+        return Reservation(len(self.events))
+
+    def settle(self, reservation: Reservation, answer: str) -> datetime:
+        if not self.settles:
+            raise LedgerError("the disk is full")
+        self.events.append("settle")
+        body, now = self.open[reservation.id].body, datetime.now(UTC)
+        self.answers[body] = StoredAnswer(body, answer, now)
+        return now
+
+    def fail(self, reservation: Reservation, reason: str) -> None:
+        self.events.append(f"fail: {reason}")
+
+    def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
+        raise NotImplementedError
+
+    def plans(self) -> list[PlanState]:
+        return []
+
+
+@dataclass
+class Watched:
+    """An engine that writes down when rows are read, and can fail then."""
+
+    engine: Any
+    events: list[str]
+    error: BaseException | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def fetch(self, statement: Any) -> Any:
+        self.events.append("read")
+        if self.error:
+            raise self.error
+        return self.engine.fetch(statement)
+
+
+def desk(memory: Memory, error: BaseException | None = None) -> Releaser:
+    engine = connect(Source.of(PEOPLE, name="people"))
+    table = Schema().table(engine.columns())
+    return Releaser(
+        "people", "memory://people", Watched(engine, memory.events, error), table, memory, "add-remove", "ann"
+    )
+
+
+def test_the_charge_is_recorded_before_the_data_is_read_and_the_answer_before_it_is_shown() -> None:
+    memory = Memory()
+    answer = desk(memory).answer([Count("age > 45")], Payment(noise=NOISE))[0]
+    assert memory.events == ["reserve", "read", "settle"]
+    assert answer.charge == memory.total
+    assert answer.charge.epsilon == 500_000_000
+    stored = json.loads(next(iter(memory.answers.values())).answer)
+    assert stored["cells"] == [[[answer.value]]]
+
+
+def test_the_same_question_in_other_words_is_free_and_reads_nothing() -> None:
+    memory = Memory()
+    releaser = desk(memory)
+    first = releaser.answer([Count("age > 45 AND sex = 'F'")], Payment(noise=NOISE))[0]
+    again = releaser.answer([Count("NOT ('F' <> sex OR 45 >= age)")], Payment(noise=Geometric(0.5)))[0]
+    assert (again.value, again.answered_at, again.stored) == (first.value, first.answered_at, True)
+    assert memory.events == ["reserve", "read", "settle"]
+    other = releaser.answer([Count("age > 45 AND sex = 'F'")], Payment(noise=Geometric("0.4")))[0]
+    assert not other.stored
+    fresh = releaser.answer([Count("age > 45 AND sex = 'F'")], Payment(noise=NOISE, fresh=True))[0]
+    assert not fresh.stored
+    assert memory.total.epsilon == 1_400_000_000
+
+
+def test_clamping_is_post_processing_of_the_same_stored_answer() -> None:
+    memory = Memory()
+    releaser = desk(memory)
+    signed = releaser.answer([Count("age > 100")], Payment(noise=Geometric("0.01")))[0]
+    clamped = releaser.answer([Count("age > 100")], Payment(noise=Geometric("0.01"), clamp=True))[0]
+    assert clamped.stored
+    assert clamped.value == max(signed.value, 0)
+    assert min(clamped.interval()) >= 0
+    with pytest.raises(InvalidQuery, match="clamp=True"):
+        releaser.answer([Sum("age", low=-1, high=1, step=1)], Payment(noise=NOISE, clamp=True))
+    assert memory.events == ["reserve", "read", "settle"]
+
+
+def test_a_refused_query_reads_nothing_and_spends_nothing() -> None:
+    memory = Memory(budget=Budget.pure("0.1"))
+    with pytest.raises(BudgetExceeded) as caught:
+        desk(memory).answer([Count()], Payment(noise=NOISE))
+    assert memory.events == []
+    assert memory.total == Charge.zero()
+    assert caught.value.requested.epsilon == 500_000_000
+    assert str(caught.value.remaining) == "epsilon 0.1"
+
+
+@pytest.mark.parametrize("error", [DataError("gone"), KeyboardInterrupt(), MemoryError()])
+def test_a_failed_read_stays_charged_and_no_answer_is_stored(error: BaseException) -> None:
+    memory = Memory()
+    with pytest.raises(type(error)):
+        desk(memory, error).answer([Count()], Payment(noise=NOISE))
+    assert memory.events[:2] == ["reserve", "read"]
+    assert memory.events[2].startswith("fail: ")
+    assert memory.answers == {}
+    assert memory.total.epsilon == 500_000_000
+
+
+def test_an_answer_that_could_not_be_stored_is_not_shown() -> None:
+    memory = Memory(settles=False)
+    with pytest.raises(LedgerError):
+        desk(memory).answer([Count()], Payment(noise=NOISE))
+    assert memory.answers == {}
+
+
+def test_a_batch_is_reserved_once_and_costs_exactly_the_joint_loss() -> None:
+    memory = Memory()
+    queries = [Count(), Histogram("sex", keys=["F", "M"]), Mean("age", low=0, high=100, step=1)]
+    answers = desk(memory).answer(queries, Payment(noise=GeometricMixture("0.1", "0.5", 5)))
+    assert memory.events == ["reserve", "read", "read", "read", "settle"]
+    assert len(answers) == 3
+    assert memory.total.epsilon == 4 * 500_000_000
+    single = desk(Memory()).priced([Count()], Payment(noise=GeometricMixture("0.1", "0.5", 5))).charge
+    assert memory.total.zeta is not None
+    assert single.zeta is not None
+    assert single.zeta < memory.total.zeta < 4 * single.zeta
+
+
+def test_a_histogram_is_charged_once_not_per_cell() -> None:
+    releaser = desk(Memory())
+    wide = Histogram("age", bins=list(range(1001)))
+    assert (
+        releaser.priced([wide], Payment(noise=NOISE)).charge
+        == releaser.priced([Count()], Payment(noise=NOISE)).charge
+    )
+
+
+def test_absent_keys_get_noise_too() -> None:
+    query = Histogram("sex", keys=[f"key {number}" for number in range(200)])
+    answer = desk(Memory()).answer([query], Payment(noise=Geometric("0.1")))[0]
+    zeros = sum(value == 0 for value in answer.value)
+    assert zeros < 40  # a fraction 0.05 is expected; 200 without noise
+
+
+def test_sums_beyond_64_bits_are_whole_and_their_intervals_hold_the_truth() -> None:
+    database = duckdb.connect()
+    database.execute("CREATE TABLE wide AS SELECT 9223372036854775807 AS n FROM range(10000)")
+    engine = connect(Source.of(database, name="wide", table="wide"))
+    releaser = Releaser(
+        "wide", "memory://wide", engine, Schema().table(engine.columns()), Memory(), "add-remove", "ann"
+    )
+    answer = releaser.answer([Sum("n", low=0, high=2**52, step=1)], Payment(noise=Geometric(1)))[0]
+    truth = 10_000 * 2**52
+    low, high = answer.interval(level=0.999999)
+    assert low <= truth <= high
+    assert high - low < 30 * 2**52
+    # JSON keeps every digit; a column of 64 bits cannot, so it holds floats.
+    (row,) = json.loads(answer.to_json())["rows"]
+    assert row["low"] <= answer.value == row["value"] <= row["high"]
+    assert answer.table["value"].to_pylist() == [float(answer.value)]
+
+
+def test_noise_too_wide_to_draw_is_refused_before_anything_is_spent() -> None:
+    memory = Memory()
+    with pytest.raises(InvalidParameter, match="coarser lattice"):
+        desk(memory).answer([Sum("age", low=0, high=2**52, step=1)], Payment(noise=Geometric("1e-6")))
+    assert memory.events == []
+
+
+def test_few_and_many_cells_draw_from_the_same_noise() -> None:
+    for count in (1, 64, 65, 5000):
+        assert len(draws(NOISE, count)) == count
+    many = draws(Geometric("0.1"), 20_000) + [draws(Geometric("0.1"), 1)[0] for _ in range(20_000)]
+    assert abs(sum(map(abs, many)) / len(many) - Geometric("0.1").mean_abs()) < 0.5
