@@ -20,8 +20,8 @@ import pyarrow.parquet as parquet
 import dovetail as dv
 from dovetail.designer.shapes import SHAPES
 from dovetail.noise import IntegerNoise
+from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads import Candidate, Marginals, best_tree, fitted_joint, plan, synthetic_rows
-from dovetail.workloads.planning import normal_deviation
 from dovetail.workloads.tree_shapes import closed_form
 
 from .report import Row, show
@@ -73,7 +73,7 @@ def gaussian_floor(cells: int) -> float:
     place = np.arange(cells)
     gram = (np.minimum.outer(place, place) + 1) * (cells - np.maximum.outer(place, place))
     nuclear = float(np.sum(np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0.0))))
-    return normal_deviation(1.0, 1e-6) * nuclear / sqrt(cells * cells * (cells + 1) / 2)
+    return normal_sigma(1.0, 1e-6, 1) * nuclear / sqrt(cells * cells * (cells + 1) / 2)
 
 
 @lru_cache

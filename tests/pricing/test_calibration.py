@@ -4,7 +4,6 @@ from functools import reduce
 import pytest
 
 from dovetail.designer import design
-from dovetail.designer.rivals import normal_sigma
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.pricing.calibration import noise_of_budget, noises_at_price, noises_composed, noises_within
@@ -13,6 +12,7 @@ from dovetail.pricing.moves import moves
 from dovetail.pricing.plans import plan_charge
 from dovetail.pricing.stretching import scaled_noises
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy.normal import normal_sigma
 from dovetail.query import Column, Count, Histogram, Mean, Schema, Sum
 from dovetail.query.neighbours import NEIGHBOURS
 

@@ -10,13 +10,13 @@ import pytest
 
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget
+from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads import Marginals, Strategy
 from dovetail.workloads.planning import (
     charge,
     even_variances,
     information,
     keeps,
-    normal_deviation,
     pattern_loss,
     plan,
     price,
@@ -250,5 +250,5 @@ def test_scaled_noise_keeps_its_shape() -> None:
 
 
 def test_the_normal_deviation_is_that_of_the_analytic_gaussian() -> None:
-    loss = pattern_loss([DiscreteGaussian(str(round(100 * normal_deviation(1, 1e-6), 2)))], ((0, 100, 1),))
+    loss = pattern_loss([DiscreteGaussian(str(round(100 * normal_sigma(1, 1e-6, 1), 2)))], ((0, 100, 1),))
     assert loss.delta(1) == pytest.approx(1e-6, rel=0.01)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, expm1, floor, log, log10, sqrt
+from math import ceil, floor, log, log10, sqrt
 
 from dovetail.exact.bisection import bracket
 from dovetail.noise import DiscreteGaussian, IntegerNoise
+from dovetail.privacy.normal import normal_sigma
 
 from .calibration import fitted
 from .candidates import Finder
@@ -80,19 +81,6 @@ def _first_guess(task: Task) -> float:
     if task.zeta is not None:
         return shift * task.uses / float(task.zeta)
     return shift * normal_sigma(float(task.epsilon or 1), float(task.delta or 1e-9), task.uses)
-
-
-def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
-    """Return the sigma of the continuous Gaussian for a shift of 1, by its exact delta in floats."""
-    from scipy.special import log_ndtr
-
-    def excess(sigma: float) -> float:
-        mu = sqrt(uses) / sigma
-        low, high = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
-        return float(low + log(max(-expm1(high - low), 1e-300))) - log(delta)
-
-    root = sqrt(uses)
-    return bracket(root * 1e-3, root * 1e9, lambda sigma: excess(sigma) <= 0, by_ratio=True)[1]
 
 
 def least_sigma(

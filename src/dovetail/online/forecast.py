@@ -13,8 +13,8 @@ from itertools import combinations
 from math import inf, prod, sqrt
 from typing import Literal, TypeAlias
 
-from dovetail.designer.rivals import normal_sigma
 from dovetail.privacy import Budget
+from dovetail.privacy.normal import normal_sigma
 from dovetail.sampling import experiment_bits
 
 Form: TypeAlias = Literal["point", "subset"]

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
-from math import erfc, exp, inf, log, prod, sqrt
+from functools import reduce
+from math import inf, log, prod, sqrt
 
 import numpy as np
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy.normal import normal_sigma
 
 from .cutoff import variance
 from .marginals import Columns, Marginals, subsets
@@ -194,7 +195,7 @@ def _first_scale(
     )
     if budget.currency == "approximate":
         squares = max(sum(n * (by / deviations[at]) ** 2 for at, by, n in each) for each in patterns)
-        needed = normal_deviation(float(budget.epsilon_limit), float(budget.delta_limit))
+        needed = normal_sigma(float(budget.epsilon_limit), float(budget.delta_limit), 1)
         return sqrt(squares * information(shape)) * needed
     if not isinstance(shape, PiecewiseGeometric):
         return None
@@ -215,27 +216,6 @@ def information(noise: IntegerNoise) -> float:
     beyond = [1.0, *(2 * float(noise.sf(point)) for point in noise.breaks), 0.0]
     squares = (float(rate) ** 2 * (beyond[i] - beyond[i + 1]) for i, rate in enumerate(noise.rates))
     return sum(squares) * variance(noise)
-
-
-@lru_cache(maxsize=64)
-def normal_deviation(epsilon: float, delta: float) -> float:
-    """Return the sigma at which a Gaussian with a shift of 1 is (epsilon, delta)-differentially private.
-
-    >>> round(normal_deviation(1, 1e-6), 3)
-    4.225
-    """
-
-    def tail(x: float) -> float:
-        return erfc(x / sqrt(2)) / 2
-
-    low, high = 1e-6, 1e12
-    for _ in range(200):
-        sigma = sqrt(low * high)
-        found = tail(epsilon * sigma - 1 / (2 * sigma)) - exp(epsilon) * tail(
-            epsilon * sigma + 1 / (2 * sigma)
-        )
-        low, high = (sigma, high) if found > delta else (low, sigma)
-    return high
 
 
 def plan(
