@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from math import prod
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ class Region:
 
     shape: tuple[int, ...]
     factors: tuple[tuple[tuple[int, ...], Mask], ...]
+    _known: dict[tuple[int, ...], Mask | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, shape: Sequence[int], *factors: tuple[Sequence[int], Any]) -> Region:
@@ -61,6 +62,14 @@ class Region:
 
     def over(self, axes: Sequence[int]) -> Mask | None:
         """Return the mask over the given axes, ascending; None if a factor is about others, too."""
+        wanted = tuple(axes)
+        if len(wanted) == len(self.shape):
+            return self._over(wanted)  # as large as the table itself, so not kept
+        if wanted not in self._known:
+            self._known[wanted] = self._over(wanted)
+        return self._known[wanted]
+
+    def _over(self, axes: tuple[int, ...]) -> Mask | None:
         parts = [(own, mask) for own, mask in self.factors if set(own) & set(axes)]
         if any(not set(own) <= set(axes) for own, _ in parts):
             return None
