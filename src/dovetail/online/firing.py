@@ -203,15 +203,23 @@ def _places(steps: Steps, step: float) -> Ints:
 
 def _convex(places: Floats, heights: Floats) -> tuple[list[Fraction], list[Fraction]]:
     """Return the lower convex hull, exactly: what is convex and nowhere above the points lies below it."""
-    xs: list[Fraction] = []
-    ys: list[Fraction] = []
-    for x, y in zip(map(Fraction, places.tolist()), map(Fraction, heights.tolist()), strict=True):
-        while len(xs) > 1 and (ys[-1] - ys[-2]) * (x - xs[-1]) >= (y - ys[-1]) * (xs[-1] - xs[-2]):
-            xs.pop()
-            ys.pop()
-        xs.append(x)
-        ys.append(y)
-    return xs, ys
+    (xs, width), (ys, height) = _whole(places), _whole(heights)
+    kept: list[int] = []
+    for i, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (ys[b] - ys[a]) * (x - xs[b]) < (y - ys[b]) * (xs[b] - xs[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return [Fraction(xs[i], width) for i in kept], [Fraction(ys[i], height) for i in kept]
+
+
+def _whole(values: Floats) -> tuple[list[int], int]:
+    """Return floats as whole numbers over one power of two."""
+    ratios = [value.as_integer_ratio() for value in values.tolist()]
+    scale = max(below for _, below in ratios)
+    return [above * (scale // below) for above, below in ratios], scale
 
 
 def _listed(xs: list[Fraction], ys: list[Fraction], worst: Fraction | float) -> Atoms:

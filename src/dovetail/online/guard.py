@@ -60,7 +60,7 @@ class Guard:
             if noise is not None and not noise.releasable:
                 raise InvalidParameter(name, noise, "a noise without an end", "Use Geometric(epsilon).")
         if not isinstance(self.curve, ResponseCurve) or self.curve.width != 1:
-            fix = "Give a ResponseCurve for counts that move by 1; rows= widens it."
+            fix = "Give a response curve for counts that move by 1; for persons it is widened."
             raise InvalidParameter("curve", self.curve, "a response curve of width 1", fix)
         check.integer("updates", self.updates, 1, _MOST_UPDATES)
         check.integer("distance", self.distance, 0, 2**40)

@@ -158,7 +158,7 @@ def design_online(
 
 def _calibrated(budget: Budget, terms: Terms) -> Calibrated:
     if terms.updates == 0 and terms.tables == 0:
-        raise InvalidParameter("updates", 0, "at least 1 without a base", "Give base= or updates=.")
+        raise InvalidParameter("updates", 0, "at least 1 without a base", "Choose a base, or allow updates.")
     return calibrate(budget, terms) if terms.updates else base_only(budget, terms)
 
 
@@ -186,7 +186,7 @@ def _chosen_base(shape: tuple[int, ...], base: Base | str, listed: tuple[Forecas
     bases = [each for each in listed if each.tables]
     best = min(bases, key=lambda each: each.bar, default=None)
     if best is None or best.bar == inf:
-        raise GoalUnreachable("No base answers such questions. Ask about fewer columns at once (ways=).")
+        raise GoalUnreachable("No base answers such questions. Ask about fewer columns at once.")
     return "histogram" if best.name == "histogram" else int(best.name.split("-")[0])
 
 

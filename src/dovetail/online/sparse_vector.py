@@ -94,7 +94,7 @@ class SparseVector:
         if not self.left:
             message = (
                 f"All {self.guard.updates} updates of this run are used, after {self.asked} questions. "
-                "Open a new run, or take answers without a check (unchecked=True)."
+                "Open a new run, or take answers that are not checked."
             )
             raise UpdatesExhausted(message, self.asked, self.guard.updates)
         self.asked += 1

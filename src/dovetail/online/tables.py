@@ -72,8 +72,8 @@ def tails(noise: IntegerNoise) -> tuple[Table, int]:
     while reach - before > 1:
         middle = (before + reach) // 2
         before, reach = (middle, reach) if _tail(noise, middle) > FLOOR else (before, middle)
-    below = [WHOLE - _tail(noise, 1 - t) for t in range(1 - reach, 1)]
     above = [_tail(noise, t) for t in range(1, reach + 1)]
+    below = [WHOLE - value for value in reversed(above)]
     table = [WHOLE]
     for value in below + above:
         table.append(max(min(value, table[-1]), FLOOR))

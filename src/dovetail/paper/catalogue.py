@@ -8,6 +8,7 @@ from . import (
     losses,
     marginals,
     metrics,
+    online,
     queries,
     simulation,
     surfaces,
@@ -29,4 +30,5 @@ ITEMS: tuple[Item, ...] = (
     *losses.ITEMS,
     *composition.ITEMS,
     *marginals.ITEMS,
+    online.ONLINE,
 )

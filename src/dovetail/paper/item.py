@@ -76,10 +76,12 @@ class Sizes:
     """Points along each axis of a surface."""
     releases: int
     """Repetitions of each histogram release."""
+    runs: int
+    """Paired runs of online querying in each sense of equal privacy."""
 
 
-QUICK = Sizes(100_000, 200_000, 20, 100_000, 12, 100_000, 25, 20)
-FULL = Sizes(10_000_000, 5_000_000, 100, 1_000_000, 100, 1_000_000, 61, 200)
+QUICK = Sizes(100_000, 200_000, 20, 100_000, 12, 100_000, 25, 20, 2)
+FULL = Sizes(10_000_000, 5_000_000, 100, 1_000_000, 100, 1_000_000, 61, 200, 30)
 
 
 @dataclass(frozen=True, slots=True)
