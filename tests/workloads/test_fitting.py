@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric
+from dovetail.sampling import experiment_bits, replay
 from dovetail.workloads.fitting import Margins, fit_joint, total_rows
 
 SHAPE = (3, 4, 2, 5)
@@ -43,10 +44,10 @@ def test_tables_are_sums_and_spreading_is_their_adjoint(found: Margins, seed: in
     assert float(np.sum(spread * joint)) == pytest.approx(inner, rel=1e-9, abs=1e-9)
 
 
-def population(seed: int, rows: int = 20_000) -> np.ndarray:
+def population(seed: int, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
     """A table of which most cells are empty, as real ones are."""
     random = np.random.default_rng(seed)
-    return random.multinomial(rows, random.dirichlet(np.full(prod(SHAPE), 0.1))).reshape(SHAPE)
+    return random.multinomial(20_000, random.dirichlet(np.full(prod(shape), 0.03))).reshape(shape)
 
 
 def test_exact_tables_are_met() -> None:
@@ -59,13 +60,17 @@ def test_exact_tables_are_met() -> None:
 
 
 def test_a_fit_errs_less_than_the_tables_it_was_made_from() -> None:
-    truth, noise = population(2), Geometric("0.05")
+    shape = (6, 7, 8, 9)
+    truth, noise = population(2, shape), Geometric("0.05")
     tables = {table: summed(truth, table) for table in combinations(range(4), 3)}
-    noisy = {table: values + noise.sample(values.shape) for table, values in tables.items()}
-    joint = fit_joint(SHAPE, noisy, dict.fromkeys(tables, noise.variance()))
+    noisy = {
+        table: values + replay(noise, values.shape, experiment_bits(seed, 10_000))
+        for seed, (table, values) in enumerate(tables.items())
+    }
+    joint = fit_joint(shape, noisy, dict.fromkeys(tables, noise.variance()))
     before = np.mean([np.abs(noisy[t] - tables[t]).mean() for t in tables])
     after = np.mean([np.abs(summed(joint, t) - tables[t]).mean() for t in tables])
-    assert after < 0.75 * before
+    assert after < 0.8 * before
     assert joint.sum() == pytest.approx(total_rows(noisy, dict.fromkeys(tables, noise.variance())))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
@@ -121,13 +122,7 @@ class Guard:
         wanted = float(check.probability("chance", chance, "Give a small chance, for example 1e-4."))
         if self.false_alarm(2**40) > wanted:
             raise InvalidParameter("chance", chance, "above 2^-40, the least chance of a firing")
-        low, high = -1, 1
-        while self.false_alarm(high) > wanted:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.false_alarm(middle) > wanted else (low, middle)
-        return replace(self, distance=high)
+        return replace(self, distance=least_whole(0, lambda place: self.false_alarm(place) <= wanted))
 
 
 def run_loss(

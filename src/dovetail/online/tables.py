@@ -13,6 +13,7 @@ from flint import arb
 
 from dovetail.errors import InvalidParameter
 from dovetail.exact import ball, precision, refined
+from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise
 
 WHOLE = 1 << 64
@@ -64,14 +65,9 @@ def tails(noise: IntegerNoise) -> tuple[Table, int]:
 
     Such a curve is certain only far below its threshold, so it promises little; it is here to be compared.
     """
-    before, reach = 0, 1
-    while _tail(noise, reach) > FLOOR:
-        before, reach = reach, 2 * reach
-        if reach > MOST_ENTRIES // 2:
-            raise InvalidParameter("noise", noise, "narrower: its response curve would be too long")
-    while reach - before > 1:
-        middle = (before + reach) // 2
-        before, reach = (middle, reach) if _tail(noise, middle) > FLOOR else (before, middle)
+    if _tail(noise, MOST_ENTRIES // 2) > FLOOR:
+        raise InvalidParameter("noise", noise, "narrower: its response curve would be too long")
+    reach = max(least_whole(1, lambda t: t > 0 and _tail(noise, t) <= FLOOR), 1)
     above = [_tail(noise, t) for t in range(1, reach + 1)]
     below = [WHOLE - value for value in reversed(above)]
     table = [WHOLE]
