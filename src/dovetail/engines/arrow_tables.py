@@ -38,6 +38,19 @@ def arrow_table(data: Any) -> tuple[Any, set[str]]:
     )
 
 
+def is_ibis(data: Any) -> bool:
+    """Tell whether data are a table of Ibis."""
+    return type(data).__module__.startswith("ibis.")
+
+
+def inner_table(data: Any) -> Any:
+    """Return the table that an Ibis table in memory was made of; all else as it is."""
+    operation = data.op() if is_ibis(data) and hasattr(data, "op") else None
+    inner = getattr(getattr(operation, "data", None), "obj", None)
+    names = getattr(inner, "column_names", getattr(inner, "columns", None))
+    return inner if names is not None and list(names) == list(data.columns) else data
+
+
 def _from_polars(frame: Any) -> Any:
     """Return a frame without its columns of Python objects, which have no form in Arrow."""
     from polars import Object

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from dovetail.query.encoding import UTF_8, UTF_16, letters
 from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
-from .arrow_tables import arrow_table
+from .arrow_tables import arrow_table, inner_table, is_ibis
 from .arrow_view import Files, make_view, through_arrow, without_checks
 from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import Layout, csv_layout
@@ -75,11 +76,12 @@ class DuckDB:
     def _open(self, source: Source) -> None:
         import duckdb
 
+        source = replace(source, data=inner_table(source.data))
         if isinstance(source.data, duckdb.DuckDBPyConnection):
             self._connection, self._owned = source.data.cursor(), False
             self._relation = catalogued(self._connection, source.table)
             return
-        if _is_ibis(source.data):
+        if is_ibis(source.data):
             check_names(source.data.columns, repr(self._name))
             self._connection, self._owned = _ibis_connection(source.data), False
             self._relation = exp.Subquery(this=exp.maybe_parse(_ibis_text(source.data), dialect="duckdb"))
@@ -152,6 +154,10 @@ class DuckDB:
         column = spelled_value(
             exp.column(field.name, quoted=True), self._types[field.name], field, guessed=guessed
         )
+        if field.kind == "text" and not self._owned:
+            # The user's tables may be Arrow's, and hold any bytes.
+            decoded = exp.Anonymous(this="decode", expressions=[exp.Encode(this=column)])
+            column = exp.Anonymous(this="try", expressions=[decoded])
         if field.kind == "text" and self._collated:
             column = exp.Collate(this=column, expression=exp.to_identifier("C"))
         return column
@@ -284,10 +290,6 @@ def _as_search(node: exp.In) -> None:
         inner = exp.DPipe(this=separator, expression=node.this, safe=True)
         part = exp.DPipe(this=inner, expression=separator.copy(), safe=True)
         node.replace(exp.Anonymous(this="contains", expressions=[exp.Literal.string(joined), part]))
-
-
-def _is_ibis(data: Any) -> bool:
-    return type(data).__module__.startswith("ibis.")
 
 
 def _ibis_connection(table: Any) -> Any:
