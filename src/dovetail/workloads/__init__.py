@@ -1,5 +1,6 @@
 """Which numbers to measure and how to combine them: sums of noises, trees, marginals, synthetic rows."""
 
+from .exponential import QuantileChoice
 from .marginals import Marginals
 from .planning import Candidate, plan
 from .ranges import Quantile, Ranges
@@ -17,6 +18,7 @@ __all__ = [
     "Marginals",
     "NoiseSum",
     "Quantile",
+    "QuantileChoice",
     "Ranges",
     "Ratios",
     "Shape",
