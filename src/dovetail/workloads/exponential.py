@@ -1,9 +1,9 @@
 """The exponential mechanism for one quantile, drawn exactly: for small tables, where a tree errs too much.
 
-A cell's score counts how far it is from being the quantile, in rows: with q = a/b and F(t) the rows up to cell
-t, G(t) = b·F(t) - a·n is a whole number, and score(t) = max(0, G(t - 1), -G(t)). One row added or removed moves
-every score by at most max(a, b - a), one row replaced by at most b. A cell is drawn with chance proportional to
-exp(-epsilon·score / (2·that)), which is epsilon-differentially private.
+A cell's score counts how far it is from being the quantile, in rows: with q = a/b and F(t) the rows up to
+cell t, G(t) = b·F(t) - a·n is a whole number, and score(t) = max(0, G(t - 1), -G(t)). One row added or
+removed moves every score by at most max(a, b - a), one row replaced by at most b. A cell is drawn with chance
+proportional to exp(-epsilon·score / (2·that)), which is epsilon-differentially private.
 
 The result is a cell and nothing else: it has no interval, only a bound on its rank that holds beforehand.
 """
