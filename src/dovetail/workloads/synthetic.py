@@ -22,6 +22,8 @@ MOST_JOINT_CELLS = 2 * 10**6
 # Noisy tables without negative counts disagree a little, so fitting never ends by itself.
 _SWEEPS = 12
 _STILL = 1e-6
+# Tables may contradict each other so far that no cell is left, if a share could be 0.
+_LEAST_SHARE, _TINY = 1e-6, 1e-200
 _ROWS = "Give how many rows to make."
 
 
@@ -38,7 +40,7 @@ def fitted_joint(
     of rows (by default the mean of their totals).
 
     >>> wanted = Marginals((2, 2), ((0,), (1,)))
-    >>> fitted_joint(wanted, {(0,): np.array([30, 10]), (1,): np.array([20, 20])})
+    >>> fitted_joint(wanted, {(0,): np.array([30, 10]), (1,): np.array([20, 20])}).round(3)
     array([[15., 15.],
            [ 5.,  5.]])
     """
@@ -48,20 +50,22 @@ def fitted_joint(
         )
     total = rows if rows is not None else float(np.mean([tables[each].sum() for each in wanted.tables]))
     total = max(total, 1.0)
-    goals = {each: _proportions(tables[each]) * total for each in wanted.tables}
+    goals = {each: _never_zero(_proportions(tables[each])) * total for each in wanted.tables}
     every = tuple(range(len(wanted.sizes)))
     joint = np.full(wanted.sizes, total / wanted.cells(every))
     for _ in range(sweeps):
         change = 0.0
         for columns, goal in goals.items():
             have = wanted.margin(joint, every, columns)
-            # Where all was set to 0 before, nothing can be scaled.
-            factor = np.divide(goal, have, out=np.zeros_like(goal), where=have > 0)
             change = max(change, float(np.abs(goal - have).sum()) / total)
-            joint *= wanted.spread(factor, columns, every)
+            joint *= wanted.spread(goal / np.maximum(have, _TINY), columns, every)
         if change < _STILL:
             break
     return joint * (total / max(float(joint.sum()), 1e-300))
+
+
+def _never_zero(shares: Floats) -> Floats:
+    return (1 - _LEAST_SHARE) * shares + _LEAST_SHARE / shares.size
 
 
 def _proportions(table: NDArray[Any]) -> Floats:
