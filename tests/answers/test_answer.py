@@ -60,17 +60,18 @@ def test_a_mean_s_interval_holds_whenever_its_sum_and_count_do(
     chance = Fraction(1, 40)
     if abs(shift) <= noises[0].error_bound(chance) and abs(count_shift) <= noises[1].error_bound(chance):
         assert bar.low <= Fraction(sum(kept), len(kept)) <= bar.high
-    (value,) = values(question, [noisy], clamp=False)
+    (value,) = values(question, noises, [noisy], clamp=False)
     assert bar.low <= value <= bar.high
     assert -2 <= bar.low <= bar.high <= 3
 
 
 def test_a_mean_is_exact_without_noise_and_bounded_without_rows() -> None:
     question = Mean("x", low=0, high=10, step="0.5").checked(TABLE)
+    noises = component_noises(question, Geometric(1))
     rows = [2, 3, 20]  # in steps
     centred = sum(2 * row - 20 for row in rows)
-    assert values(question, [(centred, 3)], clamp=False) == [Fraction(25, 6)]
-    assert values(question, [(-(10**6), -5)], clamp=False) == [0]
+    assert values(question, noises, [(centred, 3)], clamp=False) == [Fraction(25, 6)]
+    assert values(question, noises, [(-(10**6), -5)], clamp=False) == [0]
 
 
 @given(st.lists(st.integers(-50, 200), min_size=1, max_size=30))

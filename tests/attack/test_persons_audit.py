@@ -22,7 +22,7 @@ from audit_runs import InMemory, least_delta, least_epsilon
 from dovetail.answers.threshold import Threshold
 from dovetail.engines import aggregation
 from dovetail.pricing import composition, partition_selection, stretching
-from dovetail.pricing.sensitivity import Shift
+from dovetail.query.measures import Shift
 from dovetail.release import mechanism, releaser
 
 RUNS = 6_000

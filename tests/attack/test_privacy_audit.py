@@ -24,7 +24,7 @@ from audit_runs import FALSE_ALARM, InMemory, least_epsilon
 from dovetail.audit.statistics import goodness_of_fit
 from dovetail.errors import LedgerError
 from dovetail.pricing import composition, stretching
-from dovetail.pricing.sensitivity import Shift
+from dovetail.query.measures import Shift
 from dovetail.release import mechanism, releaser
 
 CELLS = 10_000

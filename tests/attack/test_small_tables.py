@@ -15,8 +15,7 @@ import pytest
 
 from dovetail.engines import Engine, connect
 from dovetail.engines.aggregation import true_cells
-from dovetail.pricing.moves import moves
-from dovetail.pricing.sensitivity import units
+from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Count, Histogram, Mean, Schema, Sum
 from engine_tables import into_postgres
 

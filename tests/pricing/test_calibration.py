@@ -8,8 +8,8 @@ from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.pricing.calibration import noise_of_budget, noises_at_price, noises_composed, noises_within
 from dovetail.pricing.composition import at_price, charge_of
-from dovetail.pricing.moves import moves
 from dovetail.pricing.plans import plan_charge
+from dovetail.pricing.sensitivity import moves
 from dovetail.pricing.stretching import scaled_noises
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma

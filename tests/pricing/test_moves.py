@@ -23,13 +23,13 @@ from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, In
 from dovetail.ledger import Ledger
 from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.pricing.composition import charge_of
-from dovetail.pricing.moves import moves
 from dovetail.pricing.plans import noises_for, slots_for
-from dovetail.pricing.sensitivity import Move, units
+from dovetail.pricing.sensitivity import moves, units
 from dovetail.privacy import Charge, privacy_loss, split_charge
 from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Schema, Sum
 from dovetail.query.canonical import Question
 from dovetail.query.field import Field
+from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours, Persons
 
 LOW, HIGH = -2, 3

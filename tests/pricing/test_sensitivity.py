@@ -11,8 +11,7 @@ import pytest
 
 from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import true_cells
-from dovetail.pricing.moves import moves
-from dovetail.pricing.sensitivity import units
+from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours

@@ -6,6 +6,7 @@ import pytest
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.query.field import MOST_CELLS
+from dovetail.query.measures import Weighted
 from dovetail.query.partitions import MOST_UNEVEN_BINS
 
 TABLE = Schema(
@@ -108,8 +109,9 @@ def test_one_question_has_one_form_and_different_ones_differ() -> None:
 
 
 def test_linear_weights_are_rounded_to_the_lattice() -> None:
-    question = Linear("sex", {"M": "-0.5", "F": 0.26}, step="0.25").checked(TABLE)
-    assert dict(zip(question.axes[0].labels, question.measure.weights, strict=True)) == {"F": 1, "M": -2}  # type: ignore[union-attr]
+    measure = Linear("sex", {"M": "-0.5", "F": 0.26}, step="0.25").checked(TABLE).measure
+    assert isinstance(measure, Weighted)
+    assert dict(zip(measure.keys.labels, measure.weights, strict=True)) == {"F": 1, "M": -2}
 
 
 def test_cells_are_named_by_their_keys_and_edges() -> None:

@@ -15,11 +15,11 @@ from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.privacy.charge import UNITS
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant, written
-from dovetail.query.measures import Distinct, Rows
+from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell
 
-from .intervals import Bar, bars, values
-from .numbers import column_of, exact_number, label, plain_number
+from .intervals import bars, values
+from .numbers import column_of, label, plain_number
 from .threshold import Threshold
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Answer:
         """
         from .consistency import nearest_counts
 
-        if not isinstance(self.query.measure, Rows | Distinct) or not self.query.grouped:
+        if not self.query.measure.counts or not self.query.axes:
             raise InvalidQuery("consistent() is for histograms. A single count takes clamp=True.")
         return replace(self, adjusted=tuple(nearest_counts([cell[0] for cell in self.cells])), clamp=True)
 
@@ -128,20 +128,20 @@ class Answer:
         """Return the exact value of every cell, in order."""
         if self.adjusted is not None:
             return [Fraction(count) for count in self.adjusted]
-        return values(self.query, self.cells, self.clamp)
+        return values(self.query, self.noises, self.cells, self.clamp)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
-        names = [axis.field.name for axis in self.query.axes] if self.query.grouped else []
-        found = self.values()
+        names = [axis.field.name for axis in self.query.named_by]
+        exact = self.query.measure.json_number
         return [
             {
                 "keys": dict(zip(names, map(written, keys), strict=True)),
-                "value": exact_number(self.query, value),
-                "low": exact_number(self.query, bar.low),
-                "high": exact_number(self.query, bar.high),
+                "value": exact(value),
+                "low": exact(bar.low),
+                "high": exact(bar.high),
             }
-            for keys, value, bar in zip(self.keys, found, self.bars(self.level), strict=True)
+            for keys, value, bar in zip(self.keys, self.values(), self.bars(self.level), strict=True)
         ]
 
     def to_json(self) -> str:
@@ -184,7 +184,7 @@ class Answer:
         """Draw the values with their error bars and return Matplotlib's axes."""
         from dovetail.plots.bars import draw_bars
 
-        from .display import amount, heading, measured, percent
+        from .display import amount, heading, percent
 
         found = [float(value) for value in self.values()]
         bars = self.bars(self.level)
@@ -194,7 +194,7 @@ class Answer:
             [(float(bar.low), float(bar.high)) for bar in bars],
             amounts=[amount(value, bar) for value, bar in zip(self.values(), bars, strict=True)],
             title=heading(self),
-            scale=f"{measured(self.query)}, error bars at {percent(self.level)}",
+            scale=f"{self.query.measure.scale()}, error bars at {percent(self.level)}",
             ax=ax,
         )
 
@@ -203,8 +203,7 @@ class Answer:
 
         columns: dict[str, Any] = {}
         keys = self.keys
-        axes = self.query.axes if self.query.grouped else ()
-        for number, axis in enumerate(axes):
+        for number, axis in enumerate(self.query.named_by):
             listed = [row[number] for row in keys]
             mixed = axis.other is not None and axis.field.kind != "text"
             columns[axis.field.name] = [label(item) for item in listed] if mixed else listed

@@ -11,10 +11,9 @@ from dovetail.privacy import Charge, Remaining
 from dovetail.privacy.charge import shown_number
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Constant
-from dovetail.query.measures import Average, Distinct, Rows, Total
+from dovetail.query.measures import Bar
 from dovetail.query.neighbours import Persons
 
-from .intervals import Bar
 from .numbers import label
 from .plan import Plan
 from .threshold import Threshold
@@ -81,7 +80,7 @@ def as_html(answer: Shown) -> str:
     """Return the answer for a notebook; everything that came from outside is escaped."""
     found, bars = answer.values(), answer.bars(answer.level)
     top = max([*found, *(bar.high for bar in bars), Fraction(1)])
-    names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
+    names = [axis.field.name for axis in answer.query.named_by]
     head = "".join(
         f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
     )
@@ -180,26 +179,9 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
 
 def heading(answer: Shown) -> str:
     """Return what a picture of the answer is about."""
-    columns = ", ".join(axis.field.name for axis in answer.query.axes) if answer.query.grouped else ""
+    columns = ", ".join(axis.field.name for axis in answer.query.named_by)
     some = ", some rows only" if answer.query.where is not None else ""
     return f"{answer.dataset}{' by ' if columns else ''}{columns}{some}"
-
-
-def measured(question: Question) -> str:
-    """Return what the numbers of an answer are.
-
-    >>> from dovetail.query.canonical import Question
-
-    >>> from dovetail.query.measures import Rows
-    >>> measured(Question(Rows()))
-    'rows'
-    """
-    measure = question.measure
-    if isinstance(measure, Total | Average):
-        return f"{'sum' if isinstance(measure, Total) else 'mean'} of {measure.lattice.field.name}"
-    if isinstance(measure, Distinct):
-        return "persons"
-    return "rows" if isinstance(measure, Rows) else "weighted sum of rows"
 
 
 def percent(level: Fraction) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
-from dovetail.query.measures import Average
 
 
 def label(key: Constant | None) -> str:
@@ -29,10 +27,3 @@ def column_of(numbers: Sequence[Fraction]) -> list[int] | list[float]:
     if all(number.denominator == 1 and -(2**63) <= number < 2**63 for number in numbers):
         return [int(number) for number in numbers]
     return [float(number) for number in numbers]
-
-
-def exact_number(question: Question, value: Fraction) -> int | float | str:
-    """Return a value as JSON holds it: exact, but for means, whose fractions say nothing."""
-    if isinstance(question.measure, Average):
-        return float(value)
-    return int(value) if value.denominator == 1 else str(value)

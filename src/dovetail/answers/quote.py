@@ -10,7 +10,6 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge
 from dovetail.query.canonical import Question
 
-from .intervals import half_width
 from .plan import Plan
 from .threshold import Threshold
 
@@ -42,11 +41,8 @@ class Priced:
     slots: int = 0
 
     def errors(self, level: Fraction) -> tuple[Fraction | None, ...]:
-        """Return what the error of each answer stays within with probability `level`; of a mean, None.
+        """Return what the error of each answer stays within with probability `level`.
 
-        The error of a mean depends on the number of rows, which is private.
+        None where that depends on the data, as the error of a mean does on the number of rows.
         """
-        return tuple(
-            None if len(each.noises) > 1 else half_width(each.noises[0], 1 - level, 1) * each.question.step
-            for each in self.asked
-        )
+        return tuple(each.question.measure.error(each.noises, 1 - level) for each in self.asked)

@@ -15,14 +15,14 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
 from dovetail.query.field import written
+from dovetail.query.measures import Bar
 from dovetail.query.partitions import Axis, Keys
 from dovetail.query.sql import Selection
 from dovetail.query.sql.order import Column, Direction
 
 from .answer import Answer
 from .display import MOST_ROWS, amount, cut, notes
-from .intervals import Bar
-from .numbers import column_of, exact_number, label, plain_number
+from .numbers import column_of, label, plain_number
 
 if TYPE_CHECKING:
     import pandas
@@ -172,13 +172,9 @@ class TableAnswer:
             if column.query is None:
                 cells: list[Any] = [written(key) for key in self.keys(column)]
             else:
-                question = self.answers[column.query].query
+                exact = self.answers[column.query].query.measure.json_number
                 cells = [
-                    {
-                        "value": exact_number(question, value),
-                        "low": exact_number(question, bar.low),
-                        "high": exact_number(question, bar.high),
-                    }
+                    {"value": exact(value), "low": exact(bar.low), "high": exact(bar.high)}
                     for value, bar in zip(self.values(column), self.bars(column, self.level), strict=True)
                 ]
             for row, cell in zip(rows, cells, strict=True):

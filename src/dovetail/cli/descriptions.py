@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dovetail.errors import DovetailError
+
 from .noise_syntax import spelled
 
 if TYPE_CHECKING:
     from dovetail.privacy import Charge
+    from dovetail.query.canonical import Question
     from dovetail.query.neighbours import Persons
 
 
@@ -51,28 +54,20 @@ def charge_in_words(charge: Charge) -> str:
     return f"{epsilon} in the worst case, {zeta} on average"
 
 
-def question_in_words(question: dict[str, Any]) -> str:
+def question_in_words(question: Question) -> str:
     """Return a checked question as a short phrase.
 
-    >>> axis = {"column": ["sex", "text"]}
-    >>> question_in_words({"measure": {"count": "rows"}, "axes": [axis], "where": None})
+    >>> from dovetail.query.reading import read_question
+    >>> axis = {"column": ["sex", "text"], "keys": ["F", "M"], "other": None}
+    >>> question_in_words(read_question({"measure": {"count": "rows"}, "axes": [axis], "where": None}))
     'count by sex'
     """
-    parts = [_measure(question["measure"], question["axes"])]
-    if question["axes"] and "linear" not in question["measure"]:
-        parts.append("by " + ", ".join(axis["column"][0] for axis in question["axes"]))
-    if question["where"]:
-        parts.append("where " + condition_in_words(question["where"]))
+    parts = [question.measure.words()]
+    if question.axes:
+        parts.append("by " + ", ".join(axis.field.name for axis in question.axes))
+    if question.where is not None:
+        parts.append("where " + condition_in_words(question.where.to_dict()))
     return " ".join(parts)
-
-
-def _measure(measure: dict[str, Any], axes: list[Any]) -> str:
-    if "linear" in measure:
-        return f"weighted sum over {axes[0]['column'][0]}"
-    for name in ("sum", "mean"):
-        if name in measure:
-            return f"{name} of {measure[name]['column'][0]}"
-    return "count of persons" if measure == {"count": "persons"} else "count"
 
 
 def condition_in_words(condition: dict[str, Any]) -> str:
@@ -103,13 +98,16 @@ def entry_in_words(what: str) -> str:
     try:
         body = json.loads(what.removeprefix("plan ")[:1_000_000])
         if "asked" in body:
-            return "; ".join(question_in_words(each["question"]) for each in body["asked"])[:_LONGEST]
+            from dovetail.query.reading import read_question
+
+            asked = (question_in_words(read_question(each["question"])) for each in body["asked"])
+            return "; ".join(asked)[:_LONGEST]
         if what.startswith("plan "):
             from dovetail.noise import from_dict
 
             return f"plan of answers with {spelled(from_dict(body['plan']))}"
         return what[:_LONGEST]
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (DovetailError, ValueError, KeyError, TypeError, IndexError):
         # Bodies of other versions, or of other writers, are shown as they are.
         return what[:_LONGEST]
 

@@ -31,7 +31,7 @@ def lines_of(answer: Answer) -> list[Line]:
 def show(answer: Answer, places: dict[str, str]) -> None:
     """Print an answer with its price; `places` says where its schema and its ledger are."""
     screen, lines = stdout(), lines_of(answer)
-    screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query.to_dict())}"), style="bold")
+    screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query)}"), style="bold")
     if answer.query.grouped:
         draw(screen, lines)
     else:
@@ -94,7 +94,7 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
 
 def as_csv(answer: Answer) -> str:
     """Return the cells as CSV: the columns, then value, low and high."""
-    names = [axis.field.name for axis in answer.query.axes] if answer.query.grouped else []
+    names = [axis.field.name for axis in answer.query.named_by]
     rows = [[*row["keys"].values(), row["value"], row["low"], row["high"]] for row in answer.rows()]
     return csv_text([[*names, "value", "low", "high"], *rows])
 
@@ -147,7 +147,6 @@ def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
 
 def table_as_csv(answer: TableAnswer) -> str:
     """Return the columns as CSV, each noisy value followed by its low and high end."""
-    from dovetail.answers.numbers import exact_number
     from dovetail.query.field import written
 
     titles: list[object] = []
@@ -157,7 +156,7 @@ def table_as_csv(answer: TableAnswer) -> str:
         if column.query is None:
             columns.append([written(key) for key in answer.keys(column)])
             continue
-        question, bars = answer.answers[column.query].query, answer.bars(column, answer.level)
+        measure, bars = answer.answers[column.query].query.measure, answer.bars(column, answer.level)
         for numbers in (answer.values(column), [bar.low for bar in bars], [bar.high for bar in bars]):
-            columns.append([exact_number(question, number) for number in numbers])
+            columns.append([measure.json_number(number) for number in numbers])
     return csv_text([titles, *(list(row) for row in zip(*columns, strict=True))])

@@ -14,20 +14,19 @@ from sqlglot import exp
 from dovetail.errors import InvalidQuery
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
-from dovetail.query.measures import Average, Total, Weighted
-from dovetail.query.partitions import Bins, Cell, Discovered, Keys, listed_axes
+from dovetail.query.partitions import Bins, Cell, Discovered, Keys, listed_axes, public_cells
 
 from .contribution_bounding import bounded_statement
 from .engine import Batches, Engine
-from .row_expressions import cell_columns, in_some_cell, needs_flag, on_lattice, spelled
+from .row_expressions import aggregates, cell_columns, in_some_cell, needs_flag, on_lattice, spelled
 
 
 def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[tuple[int, ...]]:
-    """Return the true components of every cell, in the order of `question.cell_keys()`.
+    """Return the true components of every cell, the last axis running fastest.
 
     `secret` keys the choice among the rows of a person who has more than the question may use.
     """
-    axes = listed_axes(question.axes)
+    axes, measure = listed_axes(question.partition), question.measure
     places = [_Places(axis) for axis in axes]
     found: dict[tuple[int | None, ...], list[int]] = {}
     for row in engine.fetch(_statement(engine, question, secret)):
@@ -36,16 +35,10 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
         numbers = [int(number or 0) for number in items]
         cell = found.setdefault(where, [0] * len(numbers))
         cell[:] = [have + more for have, more in zip(cell, numbers, strict=True)]
-    measure = question.measure
-    empty = [0] * (2 if isinstance(measure, Average) else 1)
-    cells = [found.get(where, empty) for where in product(*(range(len(axis.labels)) for axis in axes))]
-    if isinstance(measure, Weighted):
-        weighted = zip(measure.weights, cells, strict=True)
-        return [(sum(weight * cell[0] for weight, cell in weighted),)]
-    if isinstance(measure, Average):
-        centre = measure.lattice.low + measure.lattice.high
-        return [(2 * total - centre * count, count) for total, count in cells]
-    return [(cell[0],) for cell in cells]
+    empty = [0] * len(measure.aggregates())
+    parts = [found.get(where, empty) for where in product(*(range(len(axis.labels)) for axis in axes))]
+    each = public_cells(measure.partition())
+    return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
 
 
 def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batches:
@@ -116,12 +109,14 @@ def statement(engine: Engine, question: Question) -> Any:
     columns: list[Any] = []
     filters: list[Any] = [] if question.where is None else [spelled(engine, question.where)]
     kept: list[Any] = []
-    for axis in question.axes:
+    for axis in question.partition:
         columns += cell_columns(engine, axis)
         if axis.other is None:
             late = isinstance(axis, Keys) and axis.declared
             (kept if late else filters).append(in_some_cell(engine, axis))
-    select = exp.select(*columns, *_aggregates(engine, question), copy=False)
+    lattice = question.measure.lattice()
+    value = None if lattice is None else on_lattice(engine, lattice)
+    select = exp.select(*columns, *aggregates(engine, question.measure, value), copy=False)
     for condition in filters:
         select = select.where(condition, copy=False)
     if columns:
@@ -133,12 +128,3 @@ def statement(engine: Engine, question: Question) -> Any:
         inside = exp.case().when(counted, both, copy=False).else_(exp.false(), copy=False)
         select = select.having(inside, copy=False)
     return select
-
-
-def _aggregates(engine: Engine, question: Question) -> list[Any]:
-    measure = question.measure
-    if not isinstance(measure, Total | Average):
-        return [exp.Count(this=exp.Star())]
-    value = on_lattice(engine, measure.lattice)
-    total = engine.wide_sum(value)
-    return [total] if isinstance(measure, Total) else [total, exp.Count(this=value.copy())]

@@ -29,10 +29,9 @@ from typing import Any
 from sqlglot import exp, parse_one
 
 from dovetail.query.canonical import Question
-from dovetail.query.measures import Average, Distinct, Total, Weighted
 
 from .engine import Engine
-from .row_expressions import cell_columns, in_some_cell, on_lattice, spelled
+from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice, spelled
 
 _WHO, _VALUE = "who", "amount"
 # The largest prime below 2^30: products stay within 62 bits.
@@ -42,16 +41,17 @@ _PRIME = 1_073_741_789
 def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
     """Return the aggregation over what is kept of every person, as a sqlglot SELECT with its FROM."""
     assert question.persons is not None
-    rows, cells = _projected(engine, question)
-    choice = _Choice(engine, question, secret, cells)
-    counted = exp.Count(this=exp.Star())
-    if isinstance(question.measure, Distinct):
-        rows = _grouped([_WHO, *cells], [], rows)
-        return _grouped(cells, [counted], choice.limited_cells(rows))
+    rows, cells, parts = _projected(engine, question)
+    choice = _Choice(engine, question, secret, cells, parts)
+    wanted = aggregates(engine, question.measure, exp.column(_VALUE))
+    if question.measure.counts_persons:
+        rows = _grouped([_WHO, *cells, *parts], [], rows)
+        return _grouped([*cells, *parts], wanted, choice.limited_cells(rows))
     rows = choice.limited_cells(rows)
     if choice.content:
-        return _grouped(cells, _aggregates(engine, question), choice.limited_rows(rows))
+        return _grouped([*cells, *parts], wanted, choice.limited_rows(rows))
     # All rows of a person look alike: counting them is enough.
+    (counted,) = wanted
     persons = _grouped([_WHO], [exp.alias_(counted, "n", copy=False)], rows)
     most = exp.Literal.number(question.persons.max_rows)
     fewer = exp.case().when(exp.GT(this=exp.column("n"), expression=most), most.copy(), copy=False)
@@ -59,47 +59,51 @@ def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
     return _over(persons, [engine.wide_sum(kept)])
 
 
-def _projected(engine: Engine, question: Question) -> tuple[Any, list[str]]:
-    """Return the rows that count, reduced to person, cell and value, and the names of the cell's columns."""
+def _projected(engine: Engine, question: Question) -> tuple[Any, list[str], list[str]]:
+    """Return the rows that count, reduced to person, cell, part and value, and the names of cell and part."""
     assert question.persons is not None
     unit = engine.value(question.persons.unit)
     columns = [exp.alias_(unit, _WHO, copy=False)]
     names: list[str] = []
+    cells = 0
     filters = [_present(unit.copy())]
     if question.where is not None:
         filters.append(spelled(engine, question.where))
-    for axis in question.axes:
+    for number, axis in enumerate(question.partition):
         for column in cell_columns(engine, axis):
             names.append(f"cell{len(names)}")
             columns.append(exp.alias_(column, names[-1], copy=False))
         if axis.other is None:
             filters.append(in_some_cell(engine, axis))
-    summed = isinstance(question.measure, Total | Average)
-    if isinstance(question.measure, Total | Average):
-        value = exp.cast(on_lattice(engine, question.measure.lattice), "BIGINT")
+        if number < len(question.axes):
+            cells = len(names)
+    lattice = question.measure.lattice()
+    if lattice is not None:
+        value = exp.cast(on_lattice(engine, lattice), "BIGINT")
         columns.append(exp.alias_(value, _VALUE, copy=False))
-    found = exp.select(*columns, copy=False).from_(engine.relation, copy=False).where(*filters, copy=False)
-    if summed:
-        within = _over(found, [exp.column(name) for name in (_WHO, *names, _VALUE)])
-        found = within.where(_present(exp.column(_VALUE)), copy=False)
-    return found, names
+    rows = exp.select(*columns, copy=False).from_(engine.relation, copy=False).where(*filters, copy=False)
+    if lattice is not None:
+        within = _over(rows, [exp.column(name) for name in (_WHO, *names, _VALUE)])
+        rows = within.where(_present(exp.column(_VALUE)), copy=False)
+    return rows, names[:cells], names[cells:]
 
 
 class _Choice:
     """Spell the two choices: of a person's cells, and of a person's rows."""
 
-    def __init__(self, engine: Engine, question: Question, secret: bytes, cells: list[str]) -> None:
+    def __init__(
+        self, engine: Engine, question: Question, secret: bytes, cells: list[str], parts: list[str]
+    ) -> None:
         assert question.persons is not None
         self._engine, self._question, self._secret, self._cells = engine, question, secret, cells
         self._persons = question.persons
-        summed = isinstance(question.measure, Total | Average)
-        self.content = [*cells, *([_VALUE] if summed else [])]
+        self.content = [*cells, *parts, *([_VALUE] if question.measure.lattice() is not None else [])]
 
     def limited_cells(self, rows: Any) -> Any:
         """Keep the rows in `max_cells` cells of each person, where they could be in more."""
         most = self._persons.max_cells
-        bound_by_rows = not isinstance(self._question.measure, Distinct) and most >= self._persons.max_rows
-        if isinstance(self._question.measure, Weighted) or bound_by_rows or self._question.cells <= most:
+        bound_by_rows = not self._question.measure.counts_persons and most >= self._persons.max_rows
+        if bound_by_rows or self._question.cells <= most:
             return rows
         names = [_WHO, *self.content]
         ranked = _over(rows, [*map(exp.column, names), _placed(exp.DenseRank(), self._cells)])
@@ -166,10 +170,3 @@ def _over(rows: Any, columns: Sequence[Any]) -> Any:
 def _grouped(names: Sequence[str], aggregates: Sequence[Any], rows: Any) -> Any:
     select = _over(rows, [*map(exp.column, names), *aggregates])
     return select.group_by(*map(exp.column, names), copy=False) if names else select
-
-
-def _aggregates(engine: Engine, question: Question) -> list[Any]:
-    if not isinstance(question.measure, Total | Average):
-        return [exp.Count(this=exp.Star())]
-    total = engine.wide_sum(exp.column(_VALUE))
-    return [total] if isinstance(question.measure, Total) else [total, exp.Count(this=exp.column(_VALUE))]

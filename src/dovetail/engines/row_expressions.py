@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
 from dovetail.query.field import LARGEST_INTEGER, Constant
-from dovetail.query.measures import Lattice
+from dovetail.query.measures import Lattice, Measure, RowCount, ValueCount, ValueSum
 from dovetail.query.partitions import Axis, Bins, Discovered, Keys
 
 from .engine import Engine
@@ -56,6 +56,34 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
         .when(exp.GT(this=point.copy(), expression=high.copy()), high, copy=False)
         .else_(inside, copy=False)
     )
+
+
+def aggregates(engine: Engine, measure: Measure, value: Any) -> list[Any]:
+    """Spell what a measure counts and adds up; `value` spells what it adds up of a row, if anything."""
+    return [_SPELLED[type(each)](engine, each, value) for each in measure.aggregates()]
+
+
+def _row_count(engine: Engine, aggregate: RowCount, value: Any) -> Any:
+    return exp.Count(this=exp.Star())
+
+
+def _value_count(engine: Engine, aggregate: ValueCount, value: Any) -> Any:
+    return exp.Count(this=value.copy())
+
+
+def _value_sum(engine: Engine, aggregate: ValueSum, value: Any) -> Any:
+    if aggregate == ValueSum():
+        return engine.wide_sum(value.copy())
+    # In 64 bits: a column of small integers would overflow in its own type.
+    origin = exp.Literal.number(aggregate.origin)
+    apart = exp.paren(exp.Sub(this=exp.cast(value.copy(), "BIGINT"), expression=origin), copy=False)
+    term: Any = apart
+    for _ in range(1, aggregate.power):
+        term = exp.Mul(this=term, expression=apart.copy())
+    return engine.wide_sum(term)
+
+
+_SPELLED: dict[type, Any] = {RowCount: _row_count, ValueCount: _value_count, ValueSum: _value_sum}
 
 
 def spelled(engine: Engine, condition: Condition) -> Any:

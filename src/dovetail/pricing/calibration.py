@@ -8,18 +8,15 @@ from functools import lru_cache
 from math import floor
 from typing import Any
 
-from dovetail.answers.intervals import half_width
 from dovetail.answers.plan import parts_per_slot
 from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
-from dovetail.query.measures import Average
 from dovetail.query.neighbours import Neighbours
 
 from .composition import charge_of, payable
-from .moves import moves
-from .sensitivity import units
+from .sensitivity import moves, units
 from .stretching import component_noises, covering_noises
 
 _UNIT = 10**9
@@ -39,9 +36,9 @@ def noises_within(
     >>> noises_within(Question(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
     (PiecewiseGeometric(rates=('0.53818',)),)
     """
-    if isinstance(question.measure, Average):
+    if question.measure.unknown_error is not None:
         raise InvalidQuery(
-            "The error of a mean depends on the number of rows, which is private. Pay with noise= or spend=; "
+            f"{question.measure.unknown_error} Pay with noise= or spend=; "
             "the answer's interval then says what was reached."
         )
     shifts = _furthest(question, neighbours)
@@ -185,7 +182,7 @@ def error_of_rest(
     except DovetailError:  # nothing remains, or so little that no noise is wide enough
         return None
     affordable = budget.allows(spent, charge_of([question], [noises], neighbours))
-    return half_width(noises[0], 1 - level, 1) * question.step if affordable and len(noises) == 1 else None
+    return question.measure.error(noises, 1 - level) if affordable else None
 
 
 def with_rest(error: BudgetExceeded, found: Fraction | None, level: Fraction) -> BudgetExceeded:

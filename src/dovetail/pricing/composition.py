@@ -14,7 +14,7 @@ from dovetail.privacy.charge import DELTA_UNIT, UNIT
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
-from .moves import grows_outward, moves
+from .sensitivity import grows_outward, moves
 
 # Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
 _MOST_WAYS = 16

@@ -29,7 +29,6 @@ from dovetail.exact.balls import above, precision
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query.canonical import Question
-from dovetail.query.measures import Distinct
 
 from .sensitivity import used_rows
 
@@ -55,7 +54,7 @@ def _worst_ways(question: Question) -> tuple[tuple[int, int], ...]:
     if question.persons is None:
         return ((1, 0),)
     cells = question.persons.max_cells
-    if isinstance(question.measure, Distinct):
+    if question.measure.counts_persons:
         return ((1, cells - 1),)
     rows = used_rows(question)
     cells = min(rows, cells)

@@ -8,11 +8,11 @@ from dovetail.answers.plan import Plan, parts_per_slot, whole_loss
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.query.canonical import Question
+from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
 
 from .composition import cheapest, payable
-from .moves import grows_outward, moves
-from .sensitivity import Move
+from .sensitivity import grows_outward, moves
 from .stretching import covering_noises
 
 

@@ -6,8 +6,9 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.covering import covering_noise
 from dovetail.query.canonical import Question
+from dovetail.query.measures import Move
 
-from .sensitivity import Move, units
+from .sensitivity import units
 
 
 def component_noises(question: Question, noise: IntegerNoise) -> tuple[IntegerNoise, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .condition import Condition
 from .field import Constant
-from .measures import Average, Distinct, Measure, Rows, Total, Weighted
+from .measures import Measure
 from .neighbours import Persons
 from .partitions import Axis, Cell, Discovered, listed_axes, public_cells
 
@@ -33,9 +33,7 @@ class Question:
 
     @property
     def cells(self) -> int:
-        """Return how many numbers, or rows of a table, the answer has."""
-        if isinstance(self.measure, Weighted):
-            return 1
+        """Return how many cells the axes have together."""
         return _UNLIMITED if self.discovers else public_cells(self.axes)
 
     @property
@@ -44,23 +42,29 @@ class Question:
         return any(isinstance(axis, Discovered) for axis in self.axes)
 
     @property
+    def partition(self) -> tuple[Axis, ...]:
+        """Return by what the rows are grouped: the axes, then those of the measure's own parts."""
+        return (*self.axes, *self.measure.partition())
+
+    @property
+    def named_by(self) -> tuple[Axis, ...]:
+        """Return what names the numbers of the answer: the axes, then what the measure gives in each cell."""
+        return (*self.axes, *self.measure.outputs())
+
+    @property
     def step(self) -> Fraction:
         """Return what one unit of the released integers stands for."""
-        if isinstance(self.measure, Weighted):
-            return self.measure.step
-        if isinstance(self.measure, Total | Average):
-            return self.measure.lattice.step
-        return Fraction(1)
+        return self.measure.step()
 
     @property
     def grouped(self) -> bool:
         """Tell whether the answer is a table rather than one number."""
-        return bool(self.axes) and not isinstance(self.measure, Weighted)
+        return bool(self.named_by)
 
     def cell_keys(self) -> list[tuple[Constant | None, ...]]:
-        """Return the labels of every public cell, the last axis running fastest."""
+        """Return the labels of every public number, the last axis running fastest."""
         assert not self.discovers, "the answer knows its keys, the question does not"
-        return list(product(*(axis.labels for axis in listed_axes(self.axes)))) if self.grouped else [()]
+        return list(product(*(axis.labels for axis in listed_axes(self.named_by))))
 
     def named(self, cell: Cell) -> tuple[Constant | None, ...]:
         """Return the labels of a cell that was found out."""
@@ -71,15 +75,14 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the canonical form: what the ledger compares."""
-        found = {
+        written = {
             "measure": self.measure.to_dict(),
-            "axes": [axis.to_dict() for axis in self.axes],
+            "axes": [axis.to_dict() for axis in self.partition],
             "where": self.where.to_dict() if self.where else None,
         }
-        return found if self.persons is None else found | {"persons": self.persons.to_dict()}
+        return written if self.persons is None else written | {"persons": self.persons.to_dict()}
 
 
 def never_negative(question: Question) -> bool:
     """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
-    measure = question.measure
-    return isinstance(measure, Rows | Distinct) or (isinstance(measure, Total) and measure.lattice.low >= 0)
+    return question.measure.never_negative()

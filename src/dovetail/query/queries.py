@@ -176,7 +176,8 @@ class Linear:
         if not kept or max(abs(w) for _, w in kept) > LARGEST_LATTICE:
             raise InvalidParameter("step", self.step, "small enough for a weight that is not 0, above 2^-52")
         keys = Keys(field, tuple(key for key, _ in kept))
-        return Question(Weighted(tuple(w for _, w in kept), step), (keys,), condition(self.where, table))
+        measure = Weighted(keys, tuple(weight for _, weight in kept), step)
+        return Question(measure, (), condition(self.where, table))
 
 
 def condition(where: str | Condition | None, table: Table) -> Condition | None:

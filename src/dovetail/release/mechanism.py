@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from dovetail.answers.threshold import Threshold
@@ -12,6 +13,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Constant, written
+from dovetail.query.measures import Component
 from dovetail.query.partitions import Cell, Discovered
 
 # Beyond this many cells noise is drawn as one array.
@@ -26,11 +28,16 @@ class Released:
     found: tuple[Cell, ...] | None = None
 
 
-def noised(true: Sequence[Sequence[int]], noises: Sequence[IntegerNoise]) -> Released:
-    """Add noise to the components of every public cell."""
-    drawn = [draws(noise, len(true)) for noise in noises]
+def noised(
+    true: Sequence[Sequence[int]], components: Sequence[Component], noises: Sequence[IntegerNoise]
+) -> Released:
+    """Add noise to the integers of every public cell: those of each component, one after another."""
+    drawn = []
+    for component, noise in zip(components, noises, strict=True):
+        each = iter(draws(noise, len(true) * component.parts))
+        drawn.append(list(zip(*[each] * component.parts, strict=True)))
     cells = tuple(
-        tuple(value + more for value, more in zip(cell, extra, strict=True))
+        tuple(value + more for value, more in zip(cell, chain.from_iterable(extra), strict=True))
         for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
     )
     return Released(cells)

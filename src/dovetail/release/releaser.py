@@ -29,7 +29,6 @@ from dovetail.pricing.stretching import scaled_noises
 from dovetail.privacy import Charge
 from dovetail.query import Query
 from dovetail.query.canonical import Question, never_negative
-from dovetail.query.measures import Distinct
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.partitions import DISCOVER
 from dovetail.query.schema import Table
@@ -96,7 +95,7 @@ class Releaser:
         question = query.checked(self.table)
         if self.persons is not None:
             return replace(question, persons=self.persons)
-        if isinstance(question.measure, Distinct):
+        if question.measure.counts_persons:
             raise InvalidQuery(
                 "Counting persons needs to know whose rows they are. Open the session with "
                 'Session(..., unit="person", max_rows=5).'
@@ -200,7 +199,8 @@ class Releaser:
     def _noisy(self, asked: Asked) -> Released:
         secret = self.account.secret if asked.question.persons is not None else b""
         if asked.threshold is None:
-            return noised(true_cells(self.engine, asked.question, secret), asked.noises)
+            true = true_cells(self.engine, asked.question, secret)
+            return noised(true, asked.question.measure.components(), asked.noises)
         # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
         with closing(held_cells(self.engine, asked.question, secret)) as held:
             return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)

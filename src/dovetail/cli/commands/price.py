@@ -106,12 +106,12 @@ def _cost(quote: Priced) -> str:
 
 def _error(quote: Priced, level: Fraction) -> str:
     """Say how exact each answer would be; of several questions, with their names."""
-    from dovetail.answers.display import figure, measured, percent
+    from dovetail.answers.display import figure, percent
 
     texts = []
     for each, error in zip(quote.asked, quote.errors(level), strict=True):
         question = each.question
-        name = f"{measured(question)} " if len(quote.asked) > 1 else ""
+        name = f"{question.measure.scale()} " if len(quote.asked) > 1 else ""
         text = _UNKNOWN if error is None else f"±{figure(error)}"
         texts.append(name + text + (" in each cell" if question.grouped and error is not None else ""))
     return f"{'; '.join(texts)}, with probability {percent(level)}"

@@ -1,0 +1,60 @@
+"""What is measured in each cell: one file for each measure, which owns all that is said of it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dovetail.errors import InvalidQuery
+from dovetail.query.partitions import Axis
+
+from .average import Average
+from .bars import Bar, half_width
+from .distinct import Distinct
+from .lattice import Lattice
+from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
+from .moves import Component, Contribution, Move, Reach, Shift
+from .rows import Rows
+from .total import Total
+from .weighted import Weighted
+
+MEASURES: dict[str, type[Measure]] = {
+    measure.kind: measure for measure in (Rows, Distinct, Total, Average, Weighted)
+}
+
+
+def read_measure(data: Mapping[str, Any], axes: tuple[Axis, ...] = ()) -> Measure:
+    """Read what a measure wrote; `axes` are those of its question, the measure's own ones last.
+
+    >>> read_measure({"count": "rows"})
+    Rows()
+    """
+    kind = data["count"] if "count" in data else next(filter(MEASURES.__contains__, data), "")
+    if kind not in MEASURES:
+        raise InvalidQuery(f"The measure {sorted(data)} is not known. Known are {', '.join(MEASURES)}.")
+    return MEASURES[kind].from_dict(data, axes)
+
+
+__all__ = [
+    "MEASURES",
+    "Aggregate",
+    "Average",
+    "Bar",
+    "Cells",
+    "Component",
+    "Contribution",
+    "Distinct",
+    "Lattice",
+    "Measure",
+    "Move",
+    "Reach",
+    "RowCount",
+    "Rows",
+    "Shift",
+    "Total",
+    "ValueCount",
+    "ValueSum",
+    "Weighted",
+    "half_width",
+    "read_measure",
+]

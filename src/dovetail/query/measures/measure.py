@@ -1,0 +1,167 @@
+"""What every measure knows of itself: the one door through which a new kind of number comes in.
+
+A question divides the rows into cells. In each cell a measure releases whole numbers: its components, one
+after another, and of a component with several parts, part after part. They are the record that is stored.
+Estimates and intervals are made of them by post-processing.
+
+    aggregates        what an engine counts and adds up, in each part of each cell
+    released          from these to the integers that get noise
+    components        how far one row moves each integer: sensitivity, and with it the width of the noise
+    joint, moves      what one neighbour moves at the same time: the price
+    estimates         from noisy integers to numbers
+    intervals, error  how far from the truth they are
+    to_dict, words    the canonical form, and how a person reads it
+
+A new measure is a frozen dataclass in a file of its own and one line in `__init__.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+from dovetail.query.partitions import Axis, Bins, Keys
+
+from .bars import Bar, half_width
+from .lattice import Lattice
+from .moves import Component, Contribution, Move, covering_moves
+
+if TYPE_CHECKING:
+    from dovetail.noise import IntegerNoise
+
+Cells: TypeAlias = Sequence[Sequence[int]]
+"""The integers of every cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """How many rows; of a measure that counts persons, how many persons."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCount:
+    """How many rows have a value on the lattice."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSum:
+    """The sum of (value - origin)^power in steps of the lattice, each term below 2^62; no value adds 0."""
+
+    power: int = 1
+    origin: int = 0
+
+
+Aggregate: TypeAlias = RowCount | ValueCount | ValueSum
+
+
+class Measure(ABC):
+    """A kind of number; as it stands, one integer per cell, times a step.
+
+    `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
+    they are counts of persons, so that a question must know whose rows they are. `unknown_error` is why no
+    error can be told before the data are read, where that is so.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    counts: ClassVar[bool] = False
+    counts_persons: ClassVar[bool] = False
+    unknown_error: ClassVar[str | None] = None
+
+    # What is asked of the rows
+
+    def lattice(self) -> Lattice | None:
+        """Return the column whose values are added up; rows without one are left out."""
+        return None
+
+    def partition(self) -> tuple[Keys | Bins, ...]:
+        """Return the axes that divide each cell into parts, in their order."""
+        return ()
+
+    @abstractmethod
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """Return what is counted and added up in each part of each cell."""
+
+    def released(self, parts: Cells) -> tuple[int, ...]:
+        """Return the integers of one cell that get noise, from the aggregates of all its parts."""
+        (whole,) = parts
+        return tuple(whole)
+
+    # What one neighbour moves
+
+    @abstractmethod
+    def components(self) -> tuple[Component, ...]:
+        """Return what is released in each cell."""
+
+    def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
+        """Return how far the components of one part move together, where so many rows leave and come.
+
+        At least as many leave as come. What is returned covers every way: each lies below one of these.
+        """
+        reaches = [component.reach for component in self.components()]
+        return (tuple(reach.up * leave + reach.down * come for reach in reaches),)
+
+    def moves(self, contribution: Contribution) -> tuple[Move, ...]:
+        """Return the moves that cover every pair of neighbours."""
+        return covering_moves(self.components(), self.joint, contribution)
+
+    # What the released integers say
+
+    def step(self) -> Fraction:
+        """Return what one unit of the (first) released integer stands for."""
+        lattice = self.lattice()
+        return Fraction(1) if lattice is None else lattice.step
+
+    def never_negative(self) -> bool:
+        """Tell whether the true number cannot be below 0, so that clamping there makes sense."""
+        return self.counts
+
+    def outputs(self) -> tuple[Keys | Bins, ...]:
+        """Return the axes that name the numbers of one cell, where it has several."""
+        return ()
+
+    def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
+        """Return the noisy numbers, cell by cell; `noises` holds that of each component."""
+        step = self.step()
+        return [cell[0] * step for cell in cells]
+
+    def intervals(
+        self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
+    ) -> list[Bar]:
+        """Return the interval of every number: each, or with `simultaneous` any, misses with that chance."""
+        width = half_width(noises[0], chance, len(cells) if simultaneous else 1)
+        step = self.step()
+        return [Bar((cell[0] - width) * step, (cell[0] + width) * step) for cell in cells]
+
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
+        """Return what the error of a number stays within but for the chance; None where data decide it."""
+        if self.unknown_error is not None:
+            return None
+        return half_width(noises[0], chance, 1) * self.step()
+
+    # How it is written
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the canonical form, without the partition: a question lists that after its own axes."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        """Read what `to_dict` wrote; the last of the axes are those of the measure's partition."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return what is asked, as a short phrase such as "mean of age"."""
+
+    def scale(self) -> str:
+        """Return what the numbers are, as a picture's axis names them."""
+        return self.words()
+
+    def json_number(self, value: Fraction) -> int | float | str:
+        """Return a number as JSON holds it: exactly."""
+        return int(value) if value.denominator == 1 else str(value)

@@ -1,0 +1,39 @@
+"""How many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dovetail.query.partitions import Axis
+
+from .measure import Measure, RowCount
+from .moves import COUNTED, Component
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Measure):
+    """How many rows."""
+
+    kind = "rows"
+    counts = True
+
+    def aggregates(self) -> tuple[RowCount, ...]:
+        return (RowCount(),)
+
+    def components(self) -> tuple[Component, ...]:
+        return (Component("count", COUNTED),)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"count": self.kind}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        return cls()
+
+    def words(self) -> str:
+        return "count"
+
+    def scale(self) -> str:
+        return "rows"

@@ -1,0 +1,65 @@
+"""Read a question back from its canonical form, as a ledger or an answer keeps it.
+
+How a text of the source is cast is no part of that form, so such a question is for looking at: it is priced
+and shown like the original, and asked of an engine only through the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from .canonical import Question
+from .condition import Comparison, Condition, Every, Member, Missing, Some
+from .field import Constant, Field
+from .measures import read_measure
+from .neighbours import Persons
+from .partitions import DISCOVER, Axis, Bins, Discovered, Keys
+
+
+def read_question(data: Mapping[str, Any]) -> Question:
+    """Read what `Question.to_dict` wrote.
+
+    >>> read_question({"measure": {"count": "rows"}, "axes": [], "where": None}).measure.words()
+    'count'
+    """
+    axes = tuple(map(_axis, data["axes"]))
+    measure = read_measure(data["measure"], axes)
+    own = len(axes) - len(measure.partition())
+    where = None if data["where"] is None else _condition(data["where"])
+    persons = None if "persons" not in data else _persons(data["persons"])
+    return Question(measure, axes[:own], where, persons)
+
+
+def _axis(data: Mapping[str, Any]) -> Axis:
+    field = Field(*data["column"])
+    if data.get("keys") == DISCOVER:
+        return Discovered(field)
+    if "bins" in data:
+        return Bins(field, tuple(_constant(field, edge) for edge in data["bins"]), data["other"])
+    values = (None if key is None else _constant(field, key) for key in data["keys"])
+    return Keys(field, tuple(values), data["other"])
+
+
+def _condition(data: Mapping[str, Any]) -> Condition:
+    for word, join in (("all", Every), ("any", Some)):
+        if word in data:
+            return join(tuple(map(_condition, data[word])))
+    field, operator = Field(*data["column"]), data["compare"]
+    negated = "not" in operator
+    if "value" not in data:
+        return Missing(field, negated)
+    value = data["value"]
+    if isinstance(value, list):
+        return Member(field, tuple(_constant(field, each) for each in value), negated)
+    return Comparison(field, operator, _constant(field, value))
+
+
+def _persons(data: Mapping[str, Any]) -> Persons:
+    return Persons(Field(*data["unit"]), data["max_rows"], data["max_cells"])
+
+
+def _constant(field: Field, value: Any) -> Constant:
+    # Rationals are written as text.
+    return field.constant(Fraction(value) if field.kind == "number" else value)

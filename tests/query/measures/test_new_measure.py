@@ -1,0 +1,167 @@
+"""A measure that only a test knows is priced, asked, stored and shown like those of the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from pathlib import Path
+from statistics import pvariance
+from typing import Any
+
+import duckdb
+import pyarrow
+import pytest
+
+import dovetail as dv
+from dovetail.cli.descriptions import entry_in_words
+from dovetail.engines import Source, connect
+from dovetail.engines.aggregation import true_cells
+from dovetail.errors import InvalidQuery
+from dovetail.noise import Geometric
+from dovetail.pricing.sensitivity import moves, units
+from dovetail.query import Schema
+from dovetail.query.canonical import Question
+from dovetail.query.measures import MEASURES, Move
+from dovetail.query.neighbours import NEIGHBOURS, Neighbours
+from dovetail.query.reading import read_question
+from toy_measures import AskDeviation, AskLadder, Deviation, Ladder
+
+ROWS = [(number % 7, "ab"[number % 3 == 0]) for number in range(2000)]
+DATA = pyarrow.table(
+    {
+        "x": [x for x, _ in ROWS],
+        "k": [k for _, k in ROWS],
+        "person": [number % 400 for number in range(len(ROWS))],
+    }
+)
+SCHEMA = Schema([dv.Column("k", "text", values=["a", "b"])])
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    for measure in (Ladder, Deviation):
+        monkeypatch.setitem(MEASURES, measure.kind, measure)
+
+
+def opened(folder: Path, **options: Any) -> dv.Session:
+    given = {"budget": dv.Budget.pure(100), "schema": SCHEMA} | options
+    return dv.Session(DATA, name="rows", ledger=folder / "rows.ledger", **given)
+
+
+def test_several_numbers_of_one_cell_are_asked_through_a_session(tmp_path: Path) -> None:
+    query = AskLadder("x", 7, by=("k",))
+    with opened(tmp_path) as session:
+        # One row moves one integer of each level.
+        assert session.price(query, noise=Geometric("0.5")).epsilon == 10**9
+        (answer,) = session.batch([query], noise=Geometric("0.5"))
+        assert [len(cell) for cell in answer.cells] == [7 + 4] * 2
+        assert answer.keys[7:9] == [("b", 0), ("b", 1)]
+        true = [sum(k == group and x <= top for x, k in ROWS) for group in "ab" for top in range(7)]
+        bars = answer.bars("0.999999999", simultaneous=True)
+        assert all(bar.low <= count <= bar.high for count, bar in zip(true, bars, strict=True))
+        assert answer.table.column_names == ["k", "x up to", "value", "low", "high"]
+        again = session.batch([query], noise=Geometric("0.5"))[0]
+        assert again.stored
+        assert again.cells == answer.cells
+        assert len(json.loads(answer.to_json())["rows"]) == 14
+        # Text, notebook and picture name all of them.
+        assert "b, 6" in str(answer)
+        assert "x up to" in answer._repr_html_()
+
+
+def test_a_measure_of_three_sums_is_asked_through_a_session(tmp_path: Path) -> None:
+    query = AskDeviation("x", 0, 10)
+    with opened(tmp_path) as session:
+        assert session.price(query, noise=Geometric(1)).epsilon == 3 * 10**9
+        assert session.quote(query, noise=Geometric(1)).errors(Fraction(19, 20)) == (None,)
+        (answer,) = session.batch([query], noise=Geometric(1))
+        low, high = answer.interval(0.999999999)
+        assert low <= pvariance([x for x, _ in ROWS]) <= high
+        assert session.batch([query], spend=dv.Budget.pure("0.3"))[0].charge.epsilon == 300_000_000
+        with pytest.raises(InvalidQuery, match="The error of a variance depends on the rows"):
+            session.batch([query], within=1)
+
+
+def test_a_new_measure_is_read_back_from_the_ledger_and_put_in_words() -> None:
+    table = Schema([*SCHEMA.columns, dv.Column("x", "integer")]).table()
+    for query, words in (
+        (AskLadder("x", 3, by=("k",)), "rows up to each x by k"),
+        (AskDeviation("x", 0, 9), "variance of x"),
+    ):
+        question = query.checked(table)
+        assert read_question(question.to_dict()).to_dict() == question.to_dict()
+        assert entry_in_words(json.dumps({"asked": [{"question": question.to_dict()}]})) == words
+
+
+def changed(left: list[tuple[int, ...]], right: list[tuple[int, ...]], question: Question) -> list[list[int]]:
+    """Return what moved, component by component, largest first."""
+    moved: list[list[int]] = [[] for _ in units(question)]
+    for cells in zip(left, right, strict=True):
+        start = 0
+        for component, into in zip(question.measure.components(), moved, strict=True):
+            ends = (cell[start : start + component.parts] for cell in cells)
+            into += [abs(a - b) for a, b in zip(*ends, strict=True) if a != b]
+            start += component.parts
+    return [sorted(each, reverse=True) for each in moved]
+
+
+def covers(move: Move, moved: list[list[int]]) -> bool:
+    for component, seen in enumerate(moved):
+        allowed = sorted((shift.by for shift in move if shift.component == component), reverse=True)
+        if len(seen) > len(allowed) or any(a > b for a, b in zip(seen, allowed, strict=False)):
+            return False
+    return True
+
+
+KINDS: list[tuple[str, Any]] = [(k, x) for k in "ab" for x in (None, 0, 1, 2, 4)]
+
+
+def tables() -> Iterator[tuple[int, ...]]:
+    for size in range(3):
+        yield from combinations_with_replacement(range(len(KINDS)), size)
+
+
+def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for rows in tables():
+        for place in range(len(rows)):
+            fewer = rows[:place] + rows[place + 1 :]
+            if kind == "add-remove":
+                yield rows, fewer
+            else:
+                yield from ((rows, tuple(sorted((*fewer, other)))) for other in range(len(KINDS)))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        AskLadder("x", 4),
+        AskLadder("x", 4, by=("k",)),
+        AskDeviation("x", 0, 4),
+        AskDeviation("x", 0, 4, by=("k",)),
+    ],
+    ids=str,
+)
+def test_no_neighbour_moves_more_than_declared(query: Any) -> None:
+    database = duckdb.connect()
+    found, question = {}, None
+    for number, rows in enumerate(tables()):
+        database.execute(f"CREATE TABLE t{number} (k VARCHAR, x TINYINT)")
+        for place in rows:
+            database.execute(f"INSERT INTO t{number} VALUES (?, ?)", KINDS[place])
+        engine = connect(Source.of(database, name="small", table=f"t{number}"))
+        question = query.checked(SCHEMA.table(engine.columns()))
+        found[rows] = true_cells(engine, question)
+    assert question is not None
+    for kind in NEIGHBOURS:
+        listed, reached = moves(question, kind), set()
+        for one, another in neighbouring(kind):
+            moved = changed(found[one], found[another], question)
+            fits = [move for move in listed if covers(move, moved)]
+            assert fits, (kind, one, another, moved)
+            reached |= {(at, by) for at, seen in enumerate(moved) for by in seen}
+        # The check has power: a smaller sensitivity of any component would fail.
+        for component in range(len(units(question))):
+            most = max(shift.by for move in listed for shift in move if shift.component == component)
+            assert (component, most) in reached or kind == "replace"

@@ -1,0 +1,175 @@
+"""Measures that the package does not have, as a newcomer would write them: a file each, and no other change.
+
+`Ladder` counts rows up to every value of a column from two levels of counts: several integers in each cell, a
+partition of its own, several numbers, an interval of all of them. `Deviation` is a variance from three sums
+that one neighbour moves together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from dovetail.noise import IntegerNoise
+from dovetail.query.canonical import Question
+from dovetail.query.field import Field
+from dovetail.query.measures import (
+    Aggregate,
+    Bar,
+    Cells,
+    Component,
+    Lattice,
+    Measure,
+    Reach,
+    RowCount,
+    ValueCount,
+    ValueSum,
+)
+from dovetail.query.partitions import Axis, Keys, axes_of
+from dovetail.query.schema import Table
+from dovetail.workloads.ranges import Ranges
+from dovetail.workloads.spread import Spread, replacements
+from dovetail.workloads.trees import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder(Measure):
+    """How many rows have at most each value, from counts of single values and of blocks of two."""
+
+    keys: Keys
+
+    kind = "ladder"
+
+    def _tree(self) -> Tree:
+        return Tree(len(self.keys.values), (1, 2))
+
+    def partition(self) -> tuple[Keys, ...]:
+        return (self.keys,)
+
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return (RowCount(),)
+
+    def released(self, parts: Cells) -> tuple[int, ...]:
+        levels = self._tree().counts(np.array([count for (count,) in parts]))
+        return tuple(int(count) for level in levels for count in level)
+
+    def components(self) -> tuple[Component, ...]:
+        return tuple(Component("level", Reach(1, -1), blocks) for blocks in self._tree().blocks)
+
+    def outputs(self) -> tuple[Keys, ...]:
+        return (Keys(Field(f"{self.keys.field.name} up to", "integer"), self.keys.values),)
+
+    def _ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
+        levels = np.split(np.array(cell), [len(self.keys.values)])
+        return Ranges(self._tree(), noises[0], levels)
+
+    def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
+        return [Fraction(float(up)) for cell in cells for up in self._ranges(cell, noises).cumulative]
+
+    def intervals(
+        self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
+    ) -> list[Bar]:
+        each = chance / len(cells) if simultaneous else chance
+        ends = (zip(*self._ranges(cell, noises).band(each), strict=True) for cell in cells)
+        return [Bar(Fraction(int(low)), Fraction(int(high))) for pairs in ends for low, high in pairs]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ladder": 2}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        assert isinstance(axes[-1], Keys)
+        return cls(axes[-1])
+
+    def words(self) -> str:
+        return f"rows up to each {self.keys.field.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation(Measure):
+    """The variance of a column, from the number of rows, the sum of z = 2x - l - u and that of 2z² - R²."""
+
+    values: Lattice
+
+    kind = "deviation"
+    unknown_error = "The error of a variance depends on the rows, which are private."
+
+    @property
+    def width(self) -> int:
+        return self.values.high - self.values.low
+
+    def lattice(self) -> Lattice:
+        return self.values
+
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return (ValueCount(), ValueSum(1, self.values.low), ValueSum(2, self.values.low))
+
+    def released(self, parts: Cells) -> tuple[int, ...]:
+        # With y = x - l: z = 2y - R.
+        ((count, total, squares),) = parts
+        second = 4 * squares - 4 * self.width * total + self.width**2 * count
+        return count, 2 * total - self.width * count, 2 * second - self.width**2 * count
+
+    def components(self) -> tuple[Component, ...]:
+        wide = (self.width, self.width**2)
+        return (Component("count", Reach(1, -1)), *(Component("sum", Reach(up, up)) for up in wide))
+
+    def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
+        return replacements(self.width, boxes=2) if leave == come == 1 else Measure.joint(self, leave, come)
+
+    def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
+        spread = Spread(*noises, width=self.width, chance=Fraction(1, 20))
+        return [Fraction(spread.variance(*cell)) * self.values.step**2 for cell in cells]
+
+    def intervals(
+        self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
+    ) -> list[Bar]:
+        spread = Spread(*noises, width=self.width, chance=chance / len(cells) if simultaneous else chance)
+        bounds = [spread.interval(*cell) for cell in cells]
+        square = self.values.step**2
+        return [Bar(Fraction(each.low) * square, Fraction(each.high) * square) for each in bounds]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"deviation": self.values.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        return cls(Lattice.from_dict(data["deviation"]))
+
+    def words(self) -> str:
+        return f"variance of {self.values.field.name}"
+
+    def json_number(self, value: Fraction) -> float:
+        return float(value)
+
+
+@dataclass(frozen=True)
+class AskLadder:
+    """The query of a ladder over the whole numbers from 0 below `end`."""
+
+    column: str
+    end: int
+    by: tuple[str, ...] = ()
+
+    def checked(self, table: Table) -> Question:
+        keys = Keys(table.field(self.column, asked="integer"), tuple(range(self.end)))
+        return Question(Ladder(keys), axes_of(self.by, None, None, table))
+
+
+@dataclass(frozen=True)
+class AskDeviation:
+    """The query of a variance between `low` and `high`."""
+
+    column: str
+    low: int
+    high: int
+    by: tuple[str, ...] = ()
+
+    def checked(self, table: Table) -> Question:
+        field = table.field(self.column, asked="number")
+        measure = Deviation(Lattice(field, self.low, self.high, Fraction(1)))
+        return Question(measure, axes_of(self.by, None, None, table))
