@@ -139,6 +139,24 @@ def test_bars_cover_each_cell_and_half_of_them_do_not(kind: Kind) -> None:
     assert np.var(errors) == pytest.approx(strategy.variance((0, 2)), rel=0.25)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_simultaneous_bars_hold_all_cells_and_single_ones_do_not(kind: Kind) -> None:
+    wanted, runs, chance = Marginals.of_ways((3, 2, 4), 2), 300, 0.2
+    strategy = Strategy.alike(kind, wanted, Geometric("0.5"))
+    alone, together = strategy.bars(chance), strategy.bars(chance, simultaneous=True)
+    outside = {"alone": 0, "together": 0}
+    for _ in range(runs):
+        noisy = {
+            each: np.asarray(noise.sample(wanted.shape(each)))
+            for each, noise in zip(strategy.measured, strategy.noises, strict=True)
+        }
+        found = strategy.estimate(noisy)
+        outside["alone"] += any(np.abs(found[table]).max() > alone[table] for table in wanted.tables)
+        outside["together"] += any(np.abs(found[table]).max() > together[table] for table in wanted.tables)
+    limit = binom.isf(1e-9, runs, chance)
+    assert outside["together"] <= limit < outside["alone"]
+
+
 def test_whole_residuals_are_residuals_times_the_cells() -> None:
     table = np.random.default_rng(0).integers(0, 9, (3, 4, 2))
     assert np.allclose(whole_residual(table), centred(table) * table.size)

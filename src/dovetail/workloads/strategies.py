@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail import check
+from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 
@@ -139,6 +140,15 @@ class Strategy:
             for columns, noise in zip(self.measured, self.noises, strict=True)
             for weight, count in zip(*_distinct(weights.get(columns)), strict=True)
         )
+
+    def bars(self, chance: Real, *, simultaneous: bool = False) -> dict[Columns, float]:
+        """Return for each wanted table a t that every cell's estimate is within, but for `chance`.
+
+        `simultaneous`: all cells of all tables at once, each with its share of the chance.
+        """
+        allowed = check.probability("chance", chance, "Give the chance to miss, for example 0.05.")
+        each = allowed / sum(map(self.wanted.cells, self.wanted.tables)) if simultaneous else allowed
+        return {table: self.error(table).two_sided(each) for table in self.wanted.tables}
 
     def _weights(self, table: Columns, query: NDArray[Any] | None) -> dict[Columns, Floats]:
         """Return the weight of every released number in the estimate of a query."""
