@@ -9,8 +9,9 @@ import pytest
 
 from dovetail.errors import InvalidParameter
 from dovetail.online import design_online
-from dovetail.online.forecast import Marginals, Question, deviation, forecasts, public_questions
+from dovetail.online.forecast import Question, deviation, forecasts, product_variance, public_questions
 from dovetail.privacy import Budget
+from dovetail.workloads import Marginals
 
 ADULT = (9, 16, 7, 2, 2, 6, 5)
 APPROXIMATE = Budget.approximate(1, "1e-6")
@@ -36,7 +37,7 @@ def test_the_variance_is_that_of_dense_least_squares(way: int) -> None:
             )
     covariance = np.linalg.pinv(np.array(rows).T @ np.array(rows))
     for axes, values in [((1,), (2,)), ((0, 2), (1, 3)), ((0, 1, 2), (2, 1, 2))]:
-        variance = Marginals(shape, way).variance(Question(axes, values))
+        variance = product_variance(Marginals.of_ways(shape, way), Question(axes, values))
         if len(axes) > way:
             assert variance == np.inf
             continue

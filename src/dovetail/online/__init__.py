@@ -4,6 +4,7 @@ The sparse vector technique decides, exactly and privately, whether a public gue
 not, the truth is measured with noise and the hypothesis learns (private multiplicative weights).
 """
 
+from .base import Base, Estimate, base_strategy
 from .curve import ResponseCurve
 from .guard import Guard, run_loss
 from .hypothesis import Hypothesis
@@ -13,6 +14,8 @@ from .region import Region
 from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 
 __all__ = [
+    "Base",
+    "Estimate",
     "Guard",
     "Hypothesis",
     "Learner",
@@ -23,6 +26,7 @@ __all__ = [
     "ResponseCurve",
     "SparseVector",
     "Thresholds",
+    "base_strategy",
     "design_online",
     "measure",
     "run_loss",

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations
+from functools import lru_cache
 from math import inf, prod, sqrt
 from typing import Literal, TypeAlias
 
 from dovetail.privacy import Budget
 from dovetail.privacy.normal import normal_sigma
 from dovetail.sampling import experiment_bits
+from dovetail.workloads import Marginals
+from dovetail.workloads.marginals import subsets
 
 Form: TypeAlias = Literal["point", "subset"]
 
@@ -67,52 +68,30 @@ def deviation(budget: Budget, uses: int) -> float:
     return min(geometric, normal_sigma(worst, float(budget.delta_limit), uses))
 
 
-@dataclass(frozen=True, slots=True)
-class Marginals:
-    """All tables of `way` columns, each cell with noise of one variance, and least squares."""
+def product_variance(wanted: Marginals, question: Question) -> float:
+    """Return the variance of an answer by least squares, in those of one noise; inf if no table tells it.
 
-    shape: tuple[int, ...]
-    way: int
-
-    @property
-    def tables(self) -> int:
-        """How many tables are measured."""
-        return len(list(combinations(range(len(self.shape)), self.way)))
-
-    def variance(self, question: Question) -> float:
-        """Return the variance of an answer, in those of one noise; inf where the tables do not tell it.
-
-        Every table B tells each residual C within B with weight prod of the sizes outside B, and all of them
-        are orthogonal. A count over s of n values lies along a residual by s·(1 - s/n), beside it by s²/n.
-        """
-        if len(question.axes) > self.way:
-            return inf
-        outside = prod(size for axis, size in enumerate(self.shape) if axis not in question.axes)
-        total = 0.0
-        for size in range(len(question.axes) + 1):
-            for residual in combinations(question.axes, size):
-                part = 1.0
-                for axis, count in zip(question.axes, question.values, strict=True):
-                    share = count / self.shape[axis]
-                    part *= count * (1 - share) if axis in residual else count * share
-                total += part * outside / self._information(frozenset(residual))
-        return total
-
-    def _information(self, residual: frozenset[int]) -> float:
-        return _information(self.shape, self.way, residual)
+    Every table B tells each residual C within B with weight prod of the sizes outside B, and all of them are
+    orthogonal. A count over s of n values lies along a residual by s·(1 - s/n), beside it by s²/n.
+    """
+    if not any(set(question.axes) <= set(table) for table in wanted.tables):
+        return inf
+    outside = prod(size for axis, size in enumerate(wanted.sizes) if axis not in question.axes)
+    total = 0.0
+    for residual in subsets(question.axes):
+        part = 1.0
+        for axis, count in zip(question.axes, question.values, strict=True):
+            share = count / wanted.sizes[axis]
+            part *= count * (1 - share) if axis in residual else count * share
+        total += part * outside / _information(wanted, residual)
+    return total
 
 
-@cache
-def _information(shape: tuple[int, ...], way: int, residual: frozenset[int]) -> float:
-    """Return the sum over tables B that hold the residual of the product of the sizes outside B."""
-    whole = prod(shape)
-    return float(
-        sum(
-            whole // prod(shape[axis] for axis in table)
-            for table in combinations(range(len(shape)), way)
-            if residual <= set(table)
-        )
-    )
+@lru_cache(maxsize=4096)
+def _information(wanted: Marginals, residual: tuple[int, ...]) -> float:
+    """Return the sum over tables that hold the residual of the product of the sizes outside of each."""
+    whole = wanted.cells(range(len(wanted.sizes)))
+    return float(sum(whole // wanted.cells(table) for table in wanted.tables if set(residual) <= set(table)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +112,11 @@ def forecasts(
     questions = public_questions(sizes, ways, form)
     found = [_forecast("plain", deviation(budget, queries), 0)]
     for way in range(ways, min(len(sizes), max(ways, 3)) + 1):
-        tables = Marginals(sizes, way)
-        mean = sum(map(tables.variance, questions)) / len(questions)
-        noise = deviation(budget, tables.tables * moved)
+        wanted = Marginals.of_ways(sizes, way)
+        mean = sum(product_variance(wanted, each) for each in questions) / len(questions)
+        noise = deviation(budget, len(wanted.tables) * moved)
         name = "histogram" if way == len(sizes) else f"{way}-way"
-        found.append(_forecast(name, noise * sqrt(mean), tables.tables))
+        found.append(_forecast(name, noise * sqrt(mean), len(wanted.tables)))
     if not any(each.name == "histogram" for each in found):
         outside = [
             prod(sizes) / prod(sizes[axis] for axis in each.axes) * prod(each.values) for each in questions

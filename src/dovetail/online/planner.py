@@ -14,14 +14,16 @@ from dovetail.check import Real
 from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, PrivacyLoss
+from dovetail.workloads import Marginals, Strategy
 
+from .base import BaseKind, base_strategy
 from .calibration import Calibrated, Terms, base_only, calibrate
 from .curve import ResponseCurve
-from .forecast import Forecast, Form, Marginals, forecasts
+from .forecast import Forecast, Form, forecasts
 from .guard import Guard, Neighbours
 from .hypothesis import MOST_CELLS
 
-Base: TypeAlias = Literal["histogram"] | int | None
+Kind: TypeAlias = BaseKind | None
 
 _UPDATES = 50
 _MOST_QUERIES = 10**9
@@ -40,11 +42,12 @@ class OnlineDesign:
     ways: int
     budget: Budget
     promise: Fraction
-    base: Base
+    base: Kind
     base_noise: IntegerNoise | None
     guard: Guard | None
     loss: PrivacyLoss
     alternatives: tuple[Forecast, ...]
+    rows: int = 1
 
     @property
     def updates(self) -> int:
@@ -70,6 +73,15 @@ class OnlineDesign:
     def alpha(self) -> int | None:
         """How far answers that pass the guard may be off, all of them at once, at the promised level."""
         return None if self.guard is None else self.guard.alpha(self.promise)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """How the base is measured, with the noise that is drawn: stretched to what one person can move."""
+        if self.base is None or self.base_noise is None:
+            return None
+        noise = self.base_noise.stretched(self.rows) if self.rows > 1 else self.base_noise
+        assert isinstance(noise, IntegerNoise)
+        return base_strategy(self.shape, self.base, noise)
 
     @property
     def tables(self) -> int:
@@ -117,7 +129,7 @@ def design_online(
     queries: int,
     budget: Budget,
     ways: int = 3,
-    base: Base | Literal["auto"] = "auto",
+    base: Kind | Literal["auto"] = "auto",
     updates: int | Literal["auto"] = "auto",
     promise: Real = "0.95",
     form: Form = "subset",
@@ -153,6 +165,7 @@ def design_online(
         found.guard,
         found.loss,
         listed,
+        rows,
     )
 
 
@@ -172,13 +185,13 @@ def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return sizes
 
 
-def _tables(shape: tuple[int, ...], base: Base) -> int:
+def _tables(shape: tuple[int, ...], base: Kind) -> int:
     if base is None:
         return 0
-    return 1 if base == "histogram" else Marginals(shape, base).tables
+    return 1 if base == "histogram" else len(Marginals.of_ways(shape, base).tables)
 
 
-def _chosen_base(shape: tuple[int, ...], base: Base | str, listed: tuple[Forecast, ...]) -> Base:
+def _chosen_base(shape: tuple[int, ...], base: Kind | str, listed: tuple[Forecast, ...]) -> Kind:
     if base is None or base == "histogram":
         return base  # type: ignore[return-value]
     if base != "auto":
@@ -190,7 +203,7 @@ def _chosen_base(shape: tuple[int, ...], base: Base | str, listed: tuple[Forecas
     return "histogram" if best.name == "histogram" else int(best.name.split("-")[0])
 
 
-def _chosen_updates(updates: int | str, base: Base) -> int:
+def _chosen_updates(updates: int | str, base: Kind) -> int:
     if updates == "auto":
         return _UPDATES if base is None else 0
     return check.integer("updates", updates, 0, 10**6, 'Give "auto" or a whole number.')

@@ -1,0 +1,95 @@
+"""The base of a run: tables that are measured once, what they say of a count, and the joint fitted to them.
+
+Two answers come from it. The fitted joint errs least, but it is biased, and an interval of the noise about it
+would be false. The linear estimate by least squares is unbiased, and its error has an exact law: intervals
+stand about that one, and a fitted value is shown clipped into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail import check
+from dovetail.check import Real
+from dovetail.errors import InvalidParameter
+from dovetail.noise import IntegerNoise
+from dovetail.privacy.atoms import Floats
+from dovetail.workloads import Marginals, NoiseSum, Strategy
+from dovetail.workloads.fitting import fit_joint
+
+from .hypothesis import Hypothesis
+from .region import Region
+
+BaseKind: TypeAlias = Literal["histogram"] | int
+Columns: TypeAlias = tuple[int, ...]
+
+
+def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> Strategy:
+    """Return how a base is measured: all tables of `kind` columns, or the whole histogram, with this noise.
+
+    >>> from dovetail.noise import Geometric
+    >>> base_strategy((2, 3, 4), 2, Geometric(1)).measured
+    ((0, 1), (0, 2), (1, 2))
+    """
+    sizes = tuple(shape)
+    if kind == "histogram" or kind == len(sizes):
+        return Strategy.alike("plain", Marginals(sizes, (tuple(range(len(sizes))),)), noise)
+    return Strategy.alike("joint", Marginals.of_ways(sizes, check.integer("base", kind, 1)), noise)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An unbiased estimate of a count, and the law of its error."""
+
+    value: float
+    error: NoiseSum
+
+    def interval(self, level: Real = "0.95") -> tuple[float, float]:
+        """Return an interval that holds the true count with probability `level` or more."""
+        chance = 1 - check.probability("level", level, "Give the level, for example 0.95.")
+        half = self.error.two_sided(chance)
+        return self.value - half, self.value + half
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """The released integers of a base, and the strategy by which they were measured."""
+
+    strategy: Strategy
+    released: Mapping[Columns, NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        wanted = self.strategy.wanted
+        shapes = {columns: wanted.shape(columns) for columns in self.strategy.measured}
+        if {columns: np.shape(values) for columns, values in self.released.items()} != shapes:
+            raise InvalidParameter("released", sorted(self.released), f"tables of the shapes {shapes}")
+
+    @cached_property
+    def tables(self) -> dict[Columns, Floats]:
+        """The unbiased estimates of the measured tables, which agree with each other."""
+        return self.strategy.estimate(self.released)
+
+    def hypothesis(self) -> Hypothesis:
+        """Return the joint that is fitted to the released integers; biased, and the best single answer."""
+        noises = zip(self.strategy.measured, self.strategy.noises, strict=True)
+        variances = {columns: noise.variance() for columns, noise in noises}
+        joint = fit_joint(self.strategy.wanted.sizes, self.released, variances)
+        total = float(joint.sum(dtype=np.float64))
+        return Hypothesis(np.ascontiguousarray(joint, np.float64), total)
+
+    def estimate(self, region: Region) -> Estimate | None:
+        """Return what the tables say of a count without bias; None if no table has all of its columns."""
+        around = [columns for columns in self.strategy.wanted.tables if set(region.axes) <= set(columns)]
+        if not around:
+            return None
+        table = min(around, key=lambda columns: self.strategy.wanted.cells(columns))
+        mask = region.over(table)
+        assert mask is not None
+        value = float(np.sum(self.tables[table], where=mask))
+        return Estimate(value, self.strategy.error(table, mask.astype(np.float64)))
