@@ -204,7 +204,7 @@ def test_the_public_name_is_the_function_of_the_package() -> None:
         ({"epsilon": 1, "delta": 1}, "delta"),
         ({"epsilon": 1, "delta": -1}, "delta"),
         ({"epsilon": 1, "queries": 0}, "queries"),
-        ({"epsilon": 1, "pieces": 9}, "pieces"),
+        ({"epsilon": 1, "pieces": 17}, "pieces"),
         ({"epsilon": 1, "pieces": 1, "break_point": 5}, "break_point"),
         ({"epsilon": 1, "minimise": "zeta"}, "minimise"),
         ({"within": 5, "minimise": "variance"}, "minimise"),

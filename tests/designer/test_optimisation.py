@@ -7,15 +7,13 @@ import pytest
 
 from dovetail.designer.composition_floats import log_delta, zeta_of
 from dovetail.designer.optimisation import Layout, delta_within, joint_zeta, smooth
-from dovetail.designer.piecewise_floats import Profile, complex_steps, slopes
-from dovetail.designer.shapes import SHAPES
+from dovetail.designer.piecewise_floats import Profile
 from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 
 RATES, BREAKS = ("0.05", "0.11", "0.14"), (9, 22)
 NOISE = PiecewiseGeometric(RATES, BREAKS)
 PROFILE = Profile(np.array([float(rate) for rate in RATES]), np.array([0.0, *BREAKS]))
-PUBLISHED = {1: 2.0, 2: 1.168, 3: 1.071, 4: 1.040, 5: 1.026, 6: 1.018, 7: 1.013, 8: 1.010}
 
 
 def atoms(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
@@ -60,46 +58,3 @@ def test_the_gradients_are_those_of_differences(epsilon: float | None) -> None:
             step = np.eye(len(point))[axis] * 1e-6
             slope = (term(layout, point + step)[0] - term(layout, point - step)[0]) / 2e-6
             assert gradient[axis] == pytest.approx(slope, rel=1e-4, abs=1e-6)
-
-
-def information(profile: Profile) -> np.ndarray:
-    """Return the Fisher information in the limit of small rates: the mean of rate²."""
-    masses = profile.masses()
-    return np.asarray((masses * profile.rates**2).sum(axis=-1) / masses.sum(axis=-1))
-
-
-@pytest.mark.parametrize("pieces", sorted(SHAPES))
-def test_the_stored_shapes_have_the_published_information_and_are_local_minima(pieces: int) -> None:
-    rates, breaks = SHAPES[pieces]
-    small = 1e-4
-
-    def product(rates: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        profile = Profile(rates, starts)
-        return np.asarray(np.log(information(profile) * profile.moment(2)))
-
-    base_rates, base_starts = np.array(rates) * small, np.array([0.0, *breaks]) / small
-    assert np.exp(product(base_rates, base_starts)) == pytest.approx(PUBLISHED[pieces], abs=6e-4)
-    logs = np.concatenate([np.log(base_rates), np.log(base_starts[1:])])
-    varied = np.exp(complex_steps(logs))
-    starts = np.concatenate([np.zeros((len(logs), 1)), varied[:, pieces:]], axis=1)
-    assert np.abs(slopes(product(varied[:, :pieces], starts))).max() < 1e-3
-
-
-@pytest.mark.slow
-def test_the_stored_shapes_are_found_again() -> None:
-    from scipy.optimize import minimize
-
-    small = 1e-4
-    for pieces, expected in PUBLISHED.items():
-        layout = Layout(pieces)
-        edges = np.linspace(0, 2.6, pieces + 1)
-        rates = np.maximum((edges[:-1] + edges[1:]) / 2, 0.2) * small
-        start = layout.point(rates, edges[1:-1] / small)
-
-        def product(point: np.ndarray, layout: Layout = layout) -> tuple[float, np.ndarray]:
-            profile = layout.profile(complex_steps(point))
-            values = np.log(information(profile) * profile.moment(2))
-            return float(values[0].real), slopes(values)
-
-        found = minimize(product, start, jac=True, method="BFGS", options={"gtol": 1e-7})
-        assert np.exp(found.fun) == pytest.approx(expected, abs=6e-4)

@@ -17,17 +17,21 @@ from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 
 from .certify import Certified, certify
-from .composition_floats import log_delta, zeta_of
+from .composition_floats import log_delta_alone, zeta_of
 from .goal import Task
 from .piecewise_floats import Profile
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
 _STEPS = 1000
+_POINTS = 2**16
 _MOST_POINTS = 2**18
+_MANY = 2000
 _FINE_STEPS = 50_000
 _MOST_TRIES = 40
 _CLOSE = 2e-6
 _RETRIES = 24
+# ln of how much of delta or zeta is left unused where floats only estimate it.
+_SPARED = 1e-4
 
 Margin = Callable[[PiecewiseGeometric], float]
 
@@ -51,15 +55,23 @@ def fitted(shape: Shape, task: Task) -> Certified | None:
     margin = _in_budget(task, unit) if task.has_budget else _accurate(task)
     side = 1 if task.has_budget else -1
     with np.errstate(all="ignore"):
-        edge = _edge(lambda scale: margin(shape.noise(scale, unit)), side)
-    if edge is None:
-        return None
+        scale = edge(lambda scale: margin(shape.noise(scale, unit)), side)
+        if scale is not None and task.has_budget and max(task.shifts) > 1:
+            # Breaks between the integers of a shift leave the estimate off by about the same everywhere.
+            noise = shape.noise(scale, unit)
+            off = margin(noise) - _exact_margin(noise, task) + _SPARED
+            scale = edge(lambda scale: margin(shape.noise(scale, unit)) - off, side)
+    return None if scale is None else _certified(shape, scale, unit, task, side)
+
+
+def _certified(shape: Shape, scale: float, unit: Fraction, task: Task, side: int) -> Certified | None:
+    """Return the noise at a scale or, where it just misses, at one a little more careful."""
     for attempt in range(_RETRIES):
-        noise = shape.noise(edge, unit)
+        noise = shape.noise(scale, unit)
         found = certify(noise, task)
         if found is not None or (task.goals and task.has_budget and _exact_margin(noise, task) >= 0):
             return found
-        edge *= 1 - side * 5e-5 * 1.5**attempt
+        scale *= 1 - side * 5e-5 * 1.5**attempt
     return None
 
 
@@ -68,7 +80,8 @@ def _unit(shape: Shape, task: Task) -> Fraction:
     wanted = _STEPS if len(shape.rates) > 1 else _FINE_STEPS
     if len(shape.rates) > 1 and not task.is_pure:
         # A window of some 18 deviations, each about a third of the steepest rate.
-        wanted = min(wanted, max(64, int(_MOST_POINTS / (6 * sqrt(task.uses)))))
+        points = _MOST_POINTS if task.uses > _MANY else _POINTS
+        wanted = min(wanted, max(64, int(points / (6 * sqrt(task.uses)))))
     size = shape.rates[-1] / wanted
     power = floor(log10(size))
     lead = size / 10.0**power
@@ -76,7 +89,7 @@ def _unit(shape: Shape, task: Task) -> Fraction:
     return Fraction(digit) * Fraction(10) ** power
 
 
-def _edge(margin: Callable[[float], float], side: int) -> float | None:
+def edge(margin: Callable[[float], float], side: int, close: float = _CLOSE) -> float | None:
     """Return the largest (side 1) or least (side -1) scale at which `margin` is not negative."""
     good, step = 1.0, 1.02
     good_margin = margin(good)
@@ -95,7 +108,7 @@ def _edge(margin: Callable[[float], float], side: int) -> float | None:
         bad_margin = margin(bad)
     # False position between the two, with the Illinois rule against a side that gets stuck.
     for _ in range(_MOST_TRIES):
-        if abs(bad / good - 1) < _CLOSE:
+        if abs(bad / good - 1) < close:
             break
         share = (
             min(max(good_margin / (good_margin - bad_margin), 0.02), 0.98) if isfinite(bad_margin) else 0.5
@@ -110,24 +123,24 @@ def _edge(margin: Callable[[float], float], side: int) -> float | None:
 
 
 def _in_budget(task: Task, unit: Fraction) -> Margin:
-    """Return by how much, in logs, a noise keeps the budget: quick floats for counts, exact otherwise."""
-    if set(task.shifts) != {1} or not (task.delta or task.zeta):
+    """Return by how much, in logs, a noise keeps the budget: by floats for equal shifts, else exactly."""
+    if len(set(task.shifts)) > 1 or not (task.delta or task.zeta):
         return lambda noise: _exact_margin(noise, task)
-    epsilon = float(task.epsilon or task.zeta or 0)
+    epsilon, shift = float(task.epsilon or task.zeta or 0), task.shifts[0]
 
     def quick(noise: PiecewiseGeometric) -> float:
-        worst = float(task.uses * noise.rates[-1])
+        worst = float(task.uses * noise.rates[-1]) * shift
         room = inf if task.max_epsilon is None else log(float(task.max_epsilon) / worst)
         if worst <= epsilon:
             return min(room, 1.0)
-        rates = np.array([float(rate) for rate in noise.rates])
-        masses = Profile(rates, np.array([0.0, *noise.breaks])).masses()
+        rates = np.array([float(rate) for rate in noise.rates]) * shift
+        masses = Profile(rates, np.array([0.0, *noise.breaks]) / shift).masses()
         values = np.concatenate([rates, -rates])
-        grid = float(unit) if len(rates) > 1 else float(rates[0])
+        grid = float(unit) * shift if len(rates) > 1 else float(rates[0])
         chances = np.concatenate([masses, masses * np.exp(-rates)])
         if task.zeta is not None:
             return min(room, log(task.zeta) - zeta_of(values, chances, task.uses, grid).log)
-        return min(room, log(task.delta or 1) - log_delta(values, chances, task.uses, epsilon, grid).log)
+        return min(room, log(task.delta or 1) - log_delta_alone(values, chances, task.uses, epsilon, grid))
 
     return quick
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import exp, log, sqrt
+from collections.abc import Callable, Iterator
+from math import exp, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.exact.bisection import bracket
+from dovetail.privacy.normal import normal_sigma
 
 from .calibration import Shape
+from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
 from .piecewise_floats import Profile
-from .shapes import SHAPES
+from .shapes import unit_shapes
 
 Floats = NDArray[np.float64]
 
@@ -52,14 +54,76 @@ class Finder:
         if self.task.is_pure or self.task.pieces == 1:
             return
         fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
-        found = [self._searched(rates, breaks, fixed) for rates, breaks in self._starts()]
+        first = None if fixed else self._of_family()
+        if first is not None and self._family_will_do:
+            yield first.on_integers(self.stretch)
+            return
+        starts = self._starts() if first is None else self._near(first)
+        found = [self._searched(rates, breaks, fixed) for rates, breaks in starts]
         ranked = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
         for _, profile in ranked[: self._worth_fitting()]:
             yield from self._rounded(profile)
 
+    @property
+    def _family_will_do(self) -> bool:
+        """Whether the family was made for what is asked: the least variance for a budget with delta."""
+        task = self.task
+        plain = not task.goals and task.max_epsilon is None and task.pieces > _ROUGH
+        return plain and task.has_budget and task.minimise[0] == "variance"
+
+    def _of_family(self) -> Scaled | None:
+        """Return the best shape of the family, where a delta is part of what is asked."""
+        task, small = self.task, float(self.task.delta or self.task.minimise[1] or 0)
+        if task.zeta is not None or task.minimise[0] == "zeta" or not small:
+            return None
+        with np.errstate(all="ignore"):
+            if not task.has_budget:
+                widest = min(self._shrunk(goal.within) + 1 for goal in task.goals)
+                return best_of_family(
+                    task.pieces,
+                    self._accuracy_margin,
+                    lambda profile: epsilon_of(profile, self.uses, small),
+                    side=-1,
+                    guess=(1.0, max(widest / 2, 0.1)),
+                )
+            epsilon = float(task.epsilon or 0)
+            sigma = normal_sigma(epsilon, small, self.uses)
+            return best_of_family(
+                task.pieces,
+                self._budget_margin(small, epsilon),
+                self._measured,
+                side=1,
+                guess=(normal_tilt(epsilon, sigma, self.uses), sigma),
+            )
+
+    def _budget_margin(self, delta: float, epsilon: float) -> Callable[[Profile], float]:
+        within, most = delta_margin(delta, self.uses, epsilon), self._most_rate
+        return lambda profile: min(within(profile), log(most / float(profile.rates[-1])))
+
+    def _accuracy_margin(self, profile: Profile) -> float:
+        return min(
+            log(goal.each / float(profile.outside(self._shrunk(goal.within)))) for goal in self.task.goals
+        )
+
+    def _measured(self, profile: Profile) -> float:
+        """Return the error that is minimised."""
+        name, number = self.task.minimise
+        if name in ("outside", "quantile"):
+            return float(profile.outside(self._shrunk(int(number or 0))))
+        return float(profile.moment(1 if name == "mean_abs" else 2))
+
+    def _near(self, first: Scaled) -> Iterator[tuple[Floats, Floats]]:
+        """Give the family's best as a start, and for a rough landscape the usual ones too."""
+        yield first.rates, first.breaks
+        rough = self.task.pieces <= _ROUGH and self.uses <= 2 * _SOME
+        if rough or self.task.max_epsilon is not None:
+            yield from self._starts()
+        elif self.uses <= _SOME:
+            yield self._halfway()
+
     def _worth_fitting(self) -> int:
         """Return how many shapes to fit: more where the landscape is rough, fewer where fitting is slow."""
-        if max(self.task.shifts) > _WIDE_SHIFT:
+        if max(self.task.shifts) > _WIDE_SHIFT or not (self.task.has_budget or self.task.pieces <= _ROUGH):
             return 1
         return 2 * _FITTED if self.task.pieces <= _ROUGH else _FITTED
 
@@ -98,25 +162,38 @@ class Finder:
     def _worst_case(self) -> list[Term]:
         if self.task.max_epsilon is None:
             return []
-        limit = float(self.task.max_epsilon) / self.task.uses * self.stretch / max(self.task.shifts)
-        return [smooth(lambda profile: profile.rates[..., -1], limit)]
+        return [smooth(lambda profile: profile.rates[..., -1], self._most_rate)]
+
+    @property
+    def _most_rate(self) -> float:
+        """The steepest rate that the worst case allows."""
+        if self.task.max_epsilon is None:
+            return inf
+        return float(self.task.max_epsilon) / self.task.uses * self.stretch / max(self.task.shifts)
 
     def _one_rate(self) -> float:
         """Return about the rate that one piece needs; fitting does the rest."""
         task = self.task
         if task.has_budget:
-            return float(max(task.zeta or task.epsilon or 1, task.delta or 0)) / task.uses / max(task.shifts)
+            pure = float(max(task.zeta or task.epsilon or 1, task.delta or 0)) / task.uses
+            if not task.delta or task.zeta is not None:
+                return pure / max(task.shifts)
+            # Many uses let one piece have twice the variance of the Gaussian.
+            return max(pure, 1 / normal_sigma(float(task.epsilon or 0), float(task.delta), task.uses)) / max(
+                task.shifts
+            )
         return min(max(-log(goal.each) / (goal.within + 1), 1e-90) for goal in task.goals)
 
     def _starts(self) -> Iterator[tuple[Floats, Floats]]:
         """Give starting shapes: what many queries tend to, and for few of them shapes nearer to one rate."""
         count = self.task.pieces
-        rates, breaks = (np.array(part) for part in SHAPES[count])
+        flattest = unit_shapes(count)[0]
+        rates, breaks = flattest.rates, flattest.breaks
         yield rates, breaks
         even = np.linspace(0.5, 1.6, count)
         # Sums of few different losses make a rough landscape; it needs more than one start.
         if self.uses <= _SOME:
-            yield np.sqrt(rates * even), breaks
+            yield self._halfway()
         if self.uses < _FEW or (count <= _ROUGH and self.uses <= 2 * _SOME):
             yield np.sqrt(rates * even), breaks * 1.4
             yield even, np.arange(1.0, count) / 2
@@ -124,6 +201,11 @@ class Finder:
             yield rates, breaks * 1.4
             yield even, breaks
             yield even, breaks * 1.4
+
+    def _halfway(self) -> tuple[Floats, Floats]:
+        """Return a shape between what many queries tend to and rates that hardly differ."""
+        flattest = unit_shapes(self.task.pieces)[0]
+        return np.sqrt(flattest.rates * np.linspace(0.5, 1.6, self.task.pieces)), flattest.breaks
 
     def _searched(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]

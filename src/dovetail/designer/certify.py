@@ -14,12 +14,13 @@ from .goal import Goal, Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certified:
-    """A noise with its exact losses; `value` is what was minimised."""
+    """A noise that keeps a task, with its exact losses; `value` is what was minimised."""
 
     noise: IntegerNoise
     loss: PrivacyLoss
     total: PrivacyLoss
     value: float
+    task: Task
 
 
 def certify(noise: IntegerNoise, task: Task) -> Certified | None:
@@ -30,7 +31,7 @@ def certify(noise: IntegerNoise, task: Task) -> Certified | None:
     total = loss.compose(task.queries)
     if not keeps_budget(total, task):
         return None
-    return Certified(noise, loss, total, _value(noise, total, task))
+    return Certified(noise, loss, total, _value(noise, total, task), task)
 
 
 def keeps_goals(noise: IntegerNoise, task: Task) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.exact.bisection import bracket
+from dovetail.privacy.fourier import power
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +50,7 @@ class TiltedSum:
         self.lift = np.exp(tilt * np.concatenate([self.gap - grid, self.gap]))
         parts = np.concatenate([self.weights * self.share, self.weights * (1 - self.share)]) * self.lift
         self.vector = np.bincount(self.ends, parts, self.size)
-        one = np.fft.rfft(self.vector)
-        self.rest = one ** (uses - 1)
+        self.one = np.fft.rfft(self.vector)
         self.steps = self.first + np.arange(self.size)
         self.sums = self.steps * grid
 
@@ -69,7 +69,8 @@ class TiltedSum:
         """Return ln of exp(offset)·E[f(sum)], where `kernel` is f·exp(-tilt·sum) at each of `sums`."""
         turned = np.empty(self.size)
         turned[self.steps % self.size] = kernel
-        reply = np.fft.irfft(np.conj(self.rest) * np.fft.rfft(turned), self.size)
+        rest = power(self.one, self.uses - 1)
+        reply = np.fft.irfft(np.conj(rest) * np.fft.rfft(turned), self.size)
         total = max(float((self.vector * reply).sum()), 1e-300)
         at = reply[self.ends] * self.lift
         low, high = at[: len(self.values)], at[len(self.values) :]
@@ -77,6 +78,22 @@ class TiltedSum:
         # The share of the lower end moves with the value; the ends stay, and so do the tilts at them.
         by_values = self.uses / total * self.weights * (high - low) * np.exp(self.gap) / np.expm1(self.grid)
         return Figure(log(total) + self.uses * log(self.scale) + offset, by_values, by_masses)
+
+    def log_mean_of(self, kernel: Floats, offset: float = 0.0) -> float:
+        """Return what `mean_of` does, without its derivatives."""
+        whole = np.fft.irfft(power(self.one, self.uses), self.size)
+        total = max(float((whole[self.steps % self.size] * kernel).sum()), 1e-300)
+        return log(total) + self.uses * log(self.scale) + offset
+
+
+def log_delta_alone(values: Floats, masses: Floats, uses: int, epsilon: float, grid: float) -> float:
+    """Return what `log_delta` does, without its derivatives and in a third of the time."""
+    if uses == 1:
+        return _one_delta(values, masses, epsilon).log
+    tilt = _tilt(values, masses, epsilon / uses)
+    tilted = TiltedSum(values, masses, uses, tilt, grid)
+    past = np.maximum(tilted.sums - epsilon, 0.0)
+    return tilted.log_mean_of(-np.expm1(-past) * np.exp(-tilt * past), -tilt * epsilon)
 
 
 def log_delta(values: Floats, masses: Floats, uses: int, epsilon: float, grid: float) -> Figure:

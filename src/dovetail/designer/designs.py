@@ -155,7 +155,7 @@ def _designed(task: Task) -> Design:
     found = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
     if found is None:
         raise unreachable(task, lambda other: _best(other))
-    checked = certify(found.noise, task)
+    checked = found if found.task == task else certify(found.noise, task)
     assert checked is not None
     assert isinstance(checked.noise, PiecewiseGeometric)
     return Design(checked.noise, checked.loss, checked.total, _utility(checked.noise, task), task)

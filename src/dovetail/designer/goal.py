@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter
 
 ERRORS = ("variance", "mean_abs")
 COSTS = ("epsilon", "zeta")
-MOST_PIECES = 8
+MOST_PIECES = 16
 _MOST_QUERIES = 10**6
 _MEASURE = (
     'With a budget minimise "variance", "mean_abs", ("quantile", 0.95) or ("outside", 5); '

@@ -19,6 +19,8 @@ from .goal import Task
 _DIGITS = 5
 _CLOSE = 2e-5
 _NARROWEST, _WIDEST = 2e-3, 1e14
+# The list of a Gaussian's losses leaves out so much for each use: no smaller delta is ever reached.
+_LEFT_OUT = Fraction(1, 10**42)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
 def _has_gaussian(task: Task) -> bool:
     """Say whether a noise without a worst case is a fair rival: the zeta of many is only bounded by a sum."""
     priced_by_zeta = task.zeta is not None or task.minimise[0] == "zeta"
+    small = task.delta or (task.minimise[1] if task.minimise[0] == "epsilon" else None)
+    if small and small < task.uses * _LEFT_OUT:
+        return False
     return not (task.is_pure or task.max_epsilon is not None or (priced_by_zeta and task.uses > 1))
 
 

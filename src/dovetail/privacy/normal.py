@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from math import expm1, log, sqrt
+from math import erfc, expm1, log, pi, sqrt
 
 from dovetail.exact.bisection import bracket
 
 
 def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
     """Return the sigma of the continuous Gaussian for a shift of 1, by its exact delta in floats."""
-    from scipy.special import log_ndtr
 
-    def excess(sigma: float) -> float:
+    def enough(sigma: float) -> bool:
         mu = sqrt(uses) / sigma
-        low, high = log_ndtr(-epsilon / mu + mu / 2), epsilon + log_ndtr(-epsilon / mu - mu / 2)
-        return float(low + log(max(-expm1(high - low), 1e-300))) - log(delta)
+        low, high = _log_normal(-epsilon / mu + mu / 2), epsilon + _log_normal(-epsilon / mu - mu / 2)
+        return low + log(max(-expm1(high - low), 1e-300)) <= log(delta)
 
     root = sqrt(uses)
-    return bracket(root * 1e-3, root * 1e9, lambda sigma: excess(sigma) <= 0, by_ratio=True)[1]
+    return bracket(root * 1e-3, root * 1e9, enough, by_ratio=True)[1]
+
+
+def _log_normal(x: float) -> float:
+    """Return ln of the normal distribution function."""
+    if x > -30:
+        return log(erfc(-x / sqrt(2)) / 2)
+    return -x * x / 2 - log(-x) - log(2 * pi) / 2 - 1 / x**2

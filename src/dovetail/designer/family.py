@@ -1,0 +1,128 @@
+"""The best shape of the family between the Gaussian and one rate, by floats: an estimate in milliseconds.
+
+One number tells the shapes apart, the tilt; what a task asks for is met by the scale. So two searches along a
+line find a noise within a few tenths of a per cent of the best of any shape, where it is wide against the
+integers and its variance is what counts. Nothing here guards privacy: what is found is checked afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from dovetail.exact.bisection import bracket
+
+from .calibration import Shape, edge
+from .composition_floats import log_delta_alone
+from .piecewise_floats import Profile
+from .shapes import Floats, UnitShape, unit_shapes
+
+# Points of the grid per steepest rate.
+_PER_RATE = 48
+_CLOSE = 1e-5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """A shape of the family at a scale, its standard deviation."""
+
+    shape: UnitShape
+    scale: float
+
+    @property
+    def rates(self) -> Floats:
+        """The rates at this scale."""
+        return self.shape.rates / self.scale
+
+    @property
+    def breaks(self) -> Floats:
+        """The breaks at this scale, not whole."""
+        return self.shape.breaks * self.scale
+
+    @property
+    def profile(self) -> Profile:
+        """The noise as floats."""
+        return Profile(self.rates, np.append(0.0, self.breaks))
+
+    def on_integers(self, stretch: float) -> Shape:
+        """Return the noise, stretched, with whole breaks: the chords of its potential between them."""
+        size = self.scale * stretch
+        points = np.unique(np.rint(self.shape.breaks * size))
+        points = points[points > 0]
+        levels = self.shape.potential(np.append(0.0, points) / size)
+        lengths = np.diff(np.append(0.0, points))
+        rates = np.append(np.diff(levels) / lengths, self.rates[-1] / stretch)
+        return Shape(tuple(rates.tolist()), tuple(int(point) for point in points))
+
+
+Margin = Callable[[Profile], float]
+"""By how much, in logs, a noise keeps what was asked; negative where it does not."""
+
+
+def best_of_family(
+    pieces: int, margin: Margin, value: Callable[[Profile], float], *, side: int, guess: tuple[float, float]
+) -> Scaled | None:
+    """Return the shape whose value is the least at the narrowest (side 1) or widest (-1) scale that keeps.
+
+    `guess` is about the tilt and the scale to begin with.
+    """
+    shapes = unit_shapes(pieces)
+    known: dict[int, tuple[float, Scaled]] = {}
+    place = min(range(len(shapes)), key=lambda number: abs(shapes[number].tilt - guess[0]))
+    scale = guess[1]
+
+    def at(number: int) -> float:
+        nonlocal scale
+        if not 0 <= number < len(shapes):
+            return float("inf")
+        if number not in known:
+            start = scale
+            found = edge(lambda x: margin(Scaled(shapes[number], start / x).profile), side, close=_CLOSE)
+            if found is None:
+                return float("inf")
+            scale = start / found
+            fitted = Scaled(shapes[number], scale)
+            known[number] = value(fitted.profile), fitted
+        return known[number][0]
+
+    while True:
+        step = min((-1, 0, 1), key=lambda by: at(place + by))
+        if not step or at(place + step) == float("inf"):
+            break
+        place += step
+    return known[place][1] if place in known else None
+
+
+def delta_margin(delta: float, uses: int, epsilon: float) -> Margin:
+    """Return the margin of a limit on delta at epsilon."""
+
+    def margin(profile: Profile) -> float:
+        if uses * float(profile.rates[-1]) <= epsilon:
+            return 1.0
+        return log(delta) - log_delta_of(profile, uses, epsilon)
+
+    return margin
+
+
+def log_delta_of(profile: Profile, uses: int, epsilon: float) -> float:
+    """Return ln delta of so many uses of a noise at a shift by 1."""
+    rates, masses = profile.rates, profile.masses()
+    values, chances = np.concatenate([rates, -rates]), np.concatenate([masses, masses * np.exp(-rates)])
+    return log_delta_alone(values, chances, uses, epsilon, float(rates[-1]) / _PER_RATE)
+
+
+def epsilon_of(profile: Profile, uses: int, delta: float) -> float:
+    """Return the epsilon of so many uses of a noise at a delta."""
+    most = uses * float(profile.rates[-1])
+    goal = log(delta)
+    return bracket(
+        most * 1e-6, most, lambda x: log_delta_of(profile, uses, x) <= goal, close=_CLOSE, by_ratio=True
+    )[1]
+
+
+def normal_tilt(epsilon: float, sigma: float, uses: int) -> float:
+    """Return about the tilt of the unit shape that is best where a Gaussian of this sigma would do."""
+    return max(epsilon - uses / (2 * sigma**2), 0.0) * sigma / uses
