@@ -34,6 +34,8 @@ Kind: TypeAlias = Literal["disc", "cont"]
 
 # Exact laws asked for at each end of a quantile's interval, and along a band.
 _MOST_LAWS = 128
+# Cells whose variances are computed together, and columns whose quick bars are kept.
+_AT_ONCE, _KEPT_CELLS = 1 << 17, 10**5
 _BAND_POINTS = 64
 _ROUGHLY, _FINELY = 0.02, 0.003
 _ORDERS = np.geomspace(0.2, 2.0, 24)
@@ -148,7 +150,8 @@ class Ranges:
         target = _target(exact, kind)
         rows = self.cumulative
         g = target.left * rows + target.right * (rows[-1] - rows)
-        most = _quick_bars(self.tree, self.noise, target, float(allowed))
+        bars = _quick_bars if self.tree.cells <= _KEPT_CELLS else _quick_bars.__wrapped__
+        most: Floats = bars(self.tree, self.noise, target, float(allowed))
 
         def bar(t: int, widening: float) -> float:
             return _bar(self.tree, self.noise, target, t, allowed, widening)
@@ -207,14 +210,17 @@ def _count_bar(
     return range_error(tree, noise, first, last).two_sided(chance, widening=widening)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _quick_bars(tree: Tree, noise: IntegerNoise, target: _Target, chance: float) -> Floats:
     """Return a bar at least as wide as the exact one at each t, from the variances alone.
 
     No weight exceeds the span of the values and 0, so ln E exp(s·X) is at most s²·(sum of squared weights)
     times the largest ratio of ln E exp(u·Y) to u² for u up to s times that span.
     """
-    squares = prefix_variances(tree, target.left, target.right, np.arange(1, tree.cells + 1))
+    squares = np.empty(tree.cells)
+    for start in range(0, tree.cells, _AT_ONCE):
+        edges = np.arange(start, min(start + _AT_ONCE, tree.cells)) + 1
+        squares[edges - 1] = prefix_variances(tree, target.left, target.right, edges)
     span = max(target.left, target.right, 0.0) - min(target.left, target.right, 0.0)
     single = cut(noise)
     goal = -log(max(chance - sum(tree.blocks) * single.missing, 1e-300))
@@ -225,7 +231,8 @@ def _quick_bars(tree: Tree, noise: IntegerNoise, target: _Target, chance: float)
         place = int(np.searchsorted(single.orders[1:], order * span))
         if place < len(ratios):
             np.minimum(found, order * ratios[place] * squares + goal / order, out=found)
-    return found * (1 + 1e-9)
+    found *= 1 + 1e-9
+    return found
 
 
 def _target(q: Fraction, kind: Kind) -> _Target:
@@ -248,8 +255,8 @@ def _first(signed: Floats, most: Floats, bar: Any, default: int) -> int:
 
     After so many exact bars the quick ones stand: the place found may be too early, which is safe.
     """
-    fuzz = 1e-9 * max(1.0, float(np.max(np.abs(signed), initial=0.0)))
-    near = np.flatnonzero(signed + most + fuzz >= 0)
+    fuzz = 1e-9 * max(1.0, float(np.max(signed, initial=0.0)), -float(np.min(signed, initial=0.0)))
+    near = np.flatnonzero(signed + most >= -fuzz)[: _MOST_LAWS + 1]
     for tried, place in enumerate(near.tolist()):
         short = -signed[place] - fuzz
         if tried >= _MOST_LAWS or short <= 0:
