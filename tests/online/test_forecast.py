@@ -82,6 +82,7 @@ def test_the_planner_takes_a_base_that_answers_without_bias() -> None:
     assert (plan.base, plan.tables, plan.updates, plan.alpha) == (3, 35, 0, None)
     assert plan.loss.epsilon <= 1
     assert "without bias" in plan.explain()
+    assert next(label.get_text() for label in plan.plot().get_yticklabels()) == "3-way"
 
 
 def test_a_guard_is_there_where_it_is_asked_for() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from dovetail import check
 from dovetail.check import Real
@@ -118,6 +118,20 @@ class OnlineDesign:
         lines += ["", "Why", f"  {self.why}", "", "95 % error of each way, without bias, at this budget"]
         lines += [f"  {each.name:<10} {each.bar:>10.1f}" for each in self.alternatives]
         return "\n".join(lines)
+
+    def plot(self) -> Any:
+        """Draw the 95 % error of each way of answering, and return the axes."""
+        from dovetail.plots.bars import draw_bars
+
+        bars = [each.bar for each in self.alternatives]
+        return draw_bars(
+            [each.name for each in self.alternatives],
+            bars,
+            [(bar, bar) for bar in bars],
+            amounts=[f"±{bar:.0f}" for bar in bars],
+            title=f"95 % error of {self.queries} questions on {self.ways} columns",
+            scale="rows",
+        )
 
     def __repr__(self) -> str:
         return f"<online design: base {self.base}, {self.updates} updates, {self.loss!r}>"
