@@ -64,7 +64,7 @@ def test_looking_before_inserting_oversells_in_postgresql(postgres_url: str, kin
 
 def test_the_guards_hold_even_without_the_lock(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is the first defence; the guarded head and the event numbers are the second."""
-    looked = (head_row.c[name] for name in ("sequence", "hash", "state", "witness"))
+    looked = (head_row.c[name] for name in ("sequence", "hash", "state", "witness", "settings"))
     monkeypatch.setattr(store, "_LOCK", select(*looked))
     with Ledger.create(postgres_url) as ledger:
         account = ledger.account("visits", budget=Budget.pure("0.02"))

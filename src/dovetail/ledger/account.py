@@ -15,7 +15,7 @@ from dovetail.privacy.charge import DELTA_UNIT, Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 from . import requests, runs, vintages
-from .balances import Row, add, balance, budget_of, dataset_row, most_spent, spent_of
+from .balances import Row, balance, budget_of, dataset_row, most_spent, spent_of, write_sums
 from .grants import grant_row, permitted
 from .pen import Pen
 from .plans import MOST_SLOTS, add_plan, all_plans, like, plan_row, plan_state, same_plan, take_slots
@@ -264,15 +264,15 @@ class DatasetAccount:
         limits = [(dataset["id"], budget_of(dataset["budget"]))]
         if grant is not None:
             limits.append((grant["id"], budget_of(grant["allotment"])))
-        bearing = []
+        sums = []
         for subject, limit in limits:
             for vintage in chosen.bearing:
                 row = balance(pen.connection, subject, vintage)
                 spent = spent_of(row)
                 if not limit.allows(spent, charge):
                     self._refuse(dataset, limit, spent, charge, subject != dataset["id"])
-                bearing.append(row)
-        return {"charge": charge.to_dict(), "on": add(pen, bearing, charge)}
+                sums.append((row, spent + charge))
+        return {"charge": charge.to_dict(), "on": write_sums(pen, sums)}
 
     def _refuse(self, dataset: Row, limit: Budget, spent: Charge, charge: Charge, allotted: bool) -> NoReturn:
         """Say which of the two is short; what others have spent is told only where answers are shared."""

@@ -15,7 +15,7 @@ from dovetail.privacy.charge import Charge
 from .amounts import caps, charge_of, columns
 from .failures import sound
 from .pen import Pen
-from .prepared_statements import run
+from .prepared_statements import recall, run
 from .schema import balances, datasets
 
 # What a dataset bears as a whole: all of it where vintages share the budget.
@@ -32,7 +32,7 @@ _BALANCES = select(balances).where(balances.c.subject == bindparam("of")).order_
 
 def dataset_row(connection: Connection, dataset: int) -> Row:
     """Return a dataset's row by column name."""
-    found: Row = run(connection, _DATASET, {"of": dataset}).rows[0]._asdict()
+    found: Row = recall(connection, _DATASET, {"of": dataset}).rows[0]._asdict()
     return found
 
 
@@ -72,14 +72,14 @@ def open_balance(pen: Pen, subject: int, vintage: int, budget: Budget, borne: Ch
     pen.insert(balances, row | columns(borne) | caps(budget))
 
 
-def add(pen: Pen, rows: Sequence[Row], charge: Charge) -> list[list[int]]:
-    """Add a charge that was found to fit to balances; return which, as the event tells it.
+def write_sums(pen: Pen, sums: Sequence[tuple[Row, Charge]]) -> list[list[int]]:
+    """Give balances the sums that were found to fit; return which, as the event tells it.
 
     The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more at the caps.
     """
-    for row in rows:
-        pen.update(balances, row, columns(spent_of(row) + charge) | {"latest": pen.next})
-    return [[row["subject"], row["vintage"]] for row in rows]
+    for row, spent in sums:
+        pen.update(balances, row, columns(spent) | {"latest": pen.next})
+    return [[row["subject"], row["vintage"]] for row, _ in sums]
 
 
 def set_caps(pen: Pen, subject: int, budget: Budget) -> None:

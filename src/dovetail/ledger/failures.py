@@ -40,6 +40,11 @@ def translated(place: str) -> Iterator[None]:
         raise LedgerCorrupt(f"the ledger {place} is damaged. Restore it from a backup.") from error
     except SQLAlchemyError as error:
         raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
+    except Exception as error:
+        # Psycopg's own errors; the driver may not be installed, so they are known by what they carry.
+        if not hasattr(error, "sqlstate"):
+            raise
+        raise _meaning(place, error, lost=False) from error
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from .balances import Row, all_balances, budget_of, dataset_row, most_spent, ope
 from .chain import canonical
 from .keys import moment, past
 from .pen import Pen
-from .prepared_statements import run
+from .prepared_statements import recall
 from .principals import by_whom
 from .schema import grants
 
@@ -42,7 +42,7 @@ class Grant:
 
 def grant_row(connection: Connection, principal: int, dataset: int) -> Row | None:
     """Return the grant of a principal for a dataset, revoked or not."""
-    row = run(connection, _OF, {"who": principal, "of": dataset}).first
+    row = recall(connection, _OF, {"who": principal, "of": dataset}).first
     return None if row is None else row._asdict()
 
 

@@ -68,9 +68,16 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
     secrets = {row.id: bytes(row.secret) for row in connection.execute(select(_datasets))}
     _put_aside(connection)
     metadata.create_all(connection)
-    row = {"id": 1, "schema_version": 2, "identity": about.identity, "state": EMPTY, "witness": 0}
+    row = {
+        "id": 1,
+        "schema_version": 2,
+        "identity": about.identity,
+        "state": EMPTY,
+        "witness": 0,
+        "settings": 0,
+    }
     connection.execute(insert(ledger), row | {"sequence": head.sequence, "hash": head.hash})
-    pen = Pen(connection, head, EMPTY, 0)
+    pen = Pen(connection, head, EMPTY)
     _fill(pen, replay, secrets)
     named = {str(number): keep_name(pen, number, name, None) for name, number in replay.called.items()}
     pen.record("migration", 0, {"from": 1, "to": 2, "named": named})

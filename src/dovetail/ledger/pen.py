@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Delete,
+    Executable,
     Insert,
     Table,
     Update,
@@ -24,16 +25,18 @@ from dovetail.errors import LedgerCorrupt
 
 from . import chain
 from .chain import Event, Head, canonical
-from .prepared_statements import run
-from .schema import events, ledger
+from .prepared_statements import forget, run, run_all
+from .schema import datasets, events, grants, ledger, people, principals
 from .state import columns_of, moved, share
 
 _ADVANCE = (
     update(ledger)
     .where(ledger.c.sequence == bindparam("found"), ledger.c.hash == bindparam("found_hash"))
-    .values({name: bindparam(name) for name in ("sequence", "hash", "state", "witness")})
+    .values({name: bindparam(name) for name in ("sequence", "hash", "state", "witness", "settings")})
 )
 _RECORD = insert(events)
+# What `recall` may keep; a change of any makes every process read them again.
+_SETTINGS = frozenset((datasets, principals, people, grants))
 _EVENT = select(events).where(events.c.sequence == bindparam("number"))
 
 
@@ -51,13 +54,33 @@ class Pen:
     still be used after the transaction, so every change of a row goes through the pen.
     """
 
-    def __init__(self, connection: Connection, head: Head, state: str, witness: int) -> None:
-        self.connection = connection
+    def __init__(
+        self, connection: Connection, head: Head, state: str, witness: int = 0, settings: int = 0
+    ) -> None:
+        self._connection = connection
+        self._writes: list[tuple[Executable, Mapping[str, Any], bool]] = []
         self.head = head
         self.witness = witness
+        self._settings: int | None = settings
         self._state = state
         self._moved = 0
         self._pending: list[tuple[Made, str, int, dict[str, Any]]] = []
+
+    @property
+    def connection(self) -> Connection:
+        """Return the connection to read with; what was written before is sent first."""
+        self._send()
+        return self._connection
+
+    def _send(self) -> None:
+        """Send the writes that wait, all at once; a row that was to be found must have been there."""
+        if not self._writes:
+            return
+        changed = run_all(self._connection, [(statement, values) for statement, values, _ in self._writes])
+        guarded = [found for (_, _, one), found in zip(self._writes, changed, strict=True) if one]
+        self._writes = []
+        if any(found != 1 for found in guarded):
+            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
 
     @property
     def next(self) -> int:
@@ -78,7 +101,7 @@ class Pen:
     def insert(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         """Add a row; a column that is not named is NULL. Return the whole row."""
         whole = dict.fromkeys(columns_of(table)) | row
-        run(self.connection, _insertion(table), whole)
+        self._write(table, _insertion(table), whole, guarded=False)
         self._moved += share(table, whole)
         return whole
 
@@ -87,17 +110,23 @@ class Pen:
         changed = {**row, **values}
         found = {f"found_{name}": row[name] for name in _guards(table)}
         given = {f"new_{name}": value for name, value in values.items()}
-        if run(self.connection, _change(table, tuple(values)), found | given).changed != 1:
-            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
+        self._write(table, _change(table, tuple(values)), found | given)
         self._moved += share(table, changed) - share(table, row)
         return changed
 
     def delete(self, table: Table, row: Mapping[str, Any]) -> None:
         """Remove a row that was read under the lock."""
         found = {f"found_{name}": row[name] for name in _guards(table)}
-        if run(self.connection, _removal(table), found).changed != 1:
-            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
+        self._write(table, _removal(table), found)
         self._moved -= share(table, row)
+
+    def _write(
+        self, table: Table, statement: Executable, values: Mapping[str, Any], guarded: bool = True
+    ) -> None:
+        self._writes.append((statement, values, guarded))
+        if table in _SETTINGS:
+            self._settings = None
+            forget(self._connection)
 
     def put_down(self) -> None:
         """Write the events and move the head; it must still be where it was found."""
@@ -111,10 +140,11 @@ class Pen:
             event = Event(made.sequence, made.at, kind, dataset, text_)
             self.head = Head(made.sequence, event.hash_after(self.head.hash))
             row = {"sequence": made.sequence, "at": made.at, "kind": kind, "dataset": dataset}
-            run(self.connection, _RECORD, row | {"content": text_, "hash": self.head.hash})
+            self._writes.append((_RECORD, row | {"content": text_, "hash": self.head.hash}, False))
         new = {"sequence": self.head.sequence, "hash": self.head.hash, "state": state}
-        if run(self.connection, _ADVANCE, found | new | {"witness": self.witness}).changed != 1:
-            raise LedgerCorrupt("the head of the ledger moved while it was locked. Nothing was recorded.")
+        new |= {"settings": self.head.sequence if self._settings is None else self._settings}
+        self._writes.append((_ADVANCE, found | new | {"witness": self.witness}, True))
+        self._send()
 
 
 def _guards(table: Table) -> tuple[str, ...]:

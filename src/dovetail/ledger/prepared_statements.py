@@ -1,16 +1,19 @@
-"""Run statements that were built once, without paying SQLAlchemy each time where SQLite is faster."""
+"""Run statements that were built once, without paying SQLAlchemy each time."""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Executable
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.postgresql import psycopg
 
 _NOTHING: Mapping[str, Any] = {}
+_RECALL, _SINCE = "dovetail.recall", "dovetail.since"
 
 
 class Outcome(NamedTuple):
@@ -28,31 +31,86 @@ class Outcome(NamedTuple):
 def run(connection: Connection, statement: Executable, values: Mapping[str, Any] = _NOTHING) -> Outcome:
     """Run a statement in the transaction that `connection` has begun.
 
-    On SQLite it goes to the driver as text prepared before: seven statements make a reservation, and
-    SQLAlchemy takes five times as long over each as SQLite does. A server is further away than that.
+    It goes to the driver as text prepared before: a dozen statements make a reservation, and SQLAlchemy takes
+    five times as long over each as the driver does, while the ledger is locked.
     """
-    if connection.dialect.name != "sqlite":
-        result = connection.execute(statement, values)
-        return Outcome(result.all() if result.returns_rows else (), result.rowcount)
-    text, order, fixed = _prepared(statement, tuple(values))
-    known = {**fixed, **values}
     cursor = connection.connection.cursor()
-    cursor.execute(text, [known[name] for name in order])
+    cursor.execute(*_call(connection, statement, values))
     if cursor.description is None:
         return Outcome((), cursor.rowcount)
-    # A flipped bit in the schema can change the case of a name, which SQL does not see.
-    make = _row(tuple(column[0].lower() for column in cursor.description))
+    make = _row(tuple(column[0] for column in cursor.description))
     return Outcome([make(row) for row in cursor.fetchall()], cursor.rowcount)
 
 
-@lru_cache(maxsize=64)
-def _prepared(statement: Executable, given: tuple[str, ...]) -> tuple[str, Sequence[str], Mapping[str, Any]]:
-    """Return a statement's SQL, its parameters in order, and those that are part of it."""
-    compiled = statement.compile(dialect=sqlite.dialect(), column_keys=list(given))  # type: ignore[attr-defined]
-    return str(compiled), compiled.positiontup or (), compiled.params
+def recall(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> Outcome:
+    """Run a statement about settings, or return what it gave before if nothing was set since.
+
+    Only where the ledger is locked and its row has told which settings hold (see `recalling`).
+    """
+    known = connection.info.get(_RECALL)
+    if known is None:
+        return run(connection, statement, values)
+    asked = (statement, *values.values())
+    if asked not in known:
+        known[asked] = run(connection, statement, values)
+    outcome: Outcome = known[asked]
+    return outcome
+
+
+@contextmanager
+def recalling(connection: Connection, settings: int) -> Iterator[None]:
+    """Let `recall` use what this connection read under the same settings, while the ledger is locked."""
+    since, known = connection.info.get(_SINCE, (None, {}))
+    if since != settings:
+        known = {}
+        connection.info[_SINCE] = settings, known
+    connection.info[_RECALL] = known
+    try:
+        yield
+    finally:
+        forget(connection)
+
+
+def forget(connection: Connection) -> None:
+    """Let `recall` read again: a setting is being changed."""
+    connection.info.pop(_RECALL, None)
+
+
+def run_all(connection: Connection, writes: Sequence[tuple[Executable, Mapping[str, Any]]]) -> list[int]:
+    """Run statements that return no rows; return how many rows each changed.
+
+    To a server they go all at once, so that the ledger is not locked for as many journeys.
+    """
+    with ExitStack() as stack:
+        driver: Any = connection.connection.driver_connection
+        if connection.dialect.name == "postgresql":
+            stack.enter_context(driver.pipeline())
+        cursors = []
+        for statement, values in writes:
+            cursors.append(driver.cursor())
+            cursors[-1].execute(*_call(connection, statement, values))
+    return [cursor.rowcount for cursor in cursors]
+
+
+def _call(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return a statement's text and its parameters, as the driver wants them."""
+    text, order, fixed = _prepared(connection.dialect.name, statement, tuple(values))
+    known = {**fixed, **values}
+    return text, known if order is None else [known[name] for name in order]
+
+
+@lru_cache(maxsize=512)
+def _prepared(
+    kind: str, statement: Executable, given: tuple[str, ...]
+) -> tuple[str, Sequence[str] | None, Mapping[str, Any]]:
+    """Return a statement's SQL, the order of its parameters if they have no names, and those inside of it."""
+    dialect: Any = sqlite.dialect() if kind == "sqlite" else psycopg.dialect()  # type: ignore[no-untyped-call]
+    compiled = statement.compile(dialect=dialect, column_keys=list(given))  # type: ignore[attr-defined]
+    return str(compiled), compiled.positiontup if kind == "sqlite" else None, compiled.params
 
 
 @lru_cache(maxsize=64)
 def _row(names: tuple[str, ...]) -> Any:
     made: Any = namedtuple  # called with names that are only known now
-    return made("Row", names)._make
+    # A flipped bit in the schema can change the case of a name, which SQL does not see.
+    return made("Row", [name.lower() for name in names])._make

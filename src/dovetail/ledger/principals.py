@@ -15,7 +15,7 @@ from dovetail.sampling import random_bytes
 
 from .chain import canonical
 from .pen import Pen
-from .prepared_statements import run
+from .prepared_statements import recall, run
 from .schema import people, principals
 from .text import composed
 
@@ -59,7 +59,7 @@ def public_id() -> str:
 
 def number_of(connection: Connection, name: str) -> int | None:
     """Return the principal of a name, or None."""
-    row = run(connection, _BY_NAME, {"called": name}).first
+    row = recall(connection, _BY_NAME, {"called": name}).first
     return None if row is None else int(row.principal)
 
 

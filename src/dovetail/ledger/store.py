@@ -20,7 +20,7 @@ from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
 from .pen import Pen
-from .prepared_statements import run
+from .prepared_statements import recalling, run
 from .schema import SCHEMA_VERSION, ledger, metadata
 from .state import EMPTY
 from .witness import Witness, remember, remembered
@@ -31,7 +31,7 @@ from .witness import Witness, remember, remembered
 _LOCK = (
     update(ledger)
     .values(sequence=ledger.c.sequence)
-    .returning(ledger.c.sequence, ledger.c.hash, ledger.c.state, ledger.c.witness)
+    .returning(ledger.c.sequence, ledger.c.hash, ledger.c.state, ledger.c.witness, ledger.c.settings)
 )
 _SECRETS = ("password", "sslpassword", "passfile", "sslkey")
 # Any fixed number: it keeps two processes from creating the same tables.
@@ -123,7 +123,7 @@ class Store:
             metadata.create_all(connection)
             identity = uuid.uuid4().hex
             row = {"id": 1, "schema_version": SCHEMA_VERSION, "identity": identity}
-            row |= {"sequence": 0, "hash": origin(identity).hash, "state": EMPTY, "witness": 0}
+            row |= {"sequence": 0, "hash": origin(identity).hash, "state": EMPTY, "witness": 0, "settings": 0}
             connection.execute(insert(ledger), row)
         return True
 
@@ -144,15 +144,11 @@ class Store:
             raise LedgerError(f"{self.place} was opened as a copy, which is only read. Nothing was recorded.")
         with ExitStack() as after:
             with translated(self.place), self._own().writer.begin() as connection:
-                sequence, link, state, named = run(connection, _LOCK).rows[0]
-                witness = starting or self.witness_at(connection, named)
-                if witness is None and named:
-                    raise LedgerError(
-                        f"every host that writes to the ledger {self.place} keeps a witness of its own. "
-                        "Start this host's with ledger.start_witness(FILE)."
-                    )
-                pen = Pen(connection, Head(sequence, link), state, named)
-                yield pen
+                sequence, link, state, named, settings = run(connection, _LOCK).rows[0]
+                witness = starting or self._feeding(connection, named)
+                pen = Pen(connection, Head(sequence, link), state, named, settings)
+                with recalling(connection, settings):
+                    yield pen
                 if witness is not None and (pen.written or starting):
                     if witness.since == 0:
                         witness = remember(pen, self.host, witness)
@@ -160,6 +156,16 @@ class Store:
                 pen.put_down()
             if witness is not None and pen.written:
                 append(pen.head)
+
+    def _feeding(self, connection: Connection, named: int) -> Witness | None:
+        """Return the witness that this writer must feed; a host without one does not write."""
+        witness = self.witness_at(connection, named)
+        if witness is None and named:
+            raise LedgerError(
+                f"every host that writes to the ledger {self.place} keeps a witness of its own. "
+                "Start this host's with ledger.start_witness(FILE)."
+            )
+        return witness
 
     @contextmanager
     def rebuilding(self) -> Iterator[Connection]:

@@ -94,7 +94,7 @@ def compare(connection: Connection, replay: Replay) -> None:
     """Raise LedgerCorrupt if a table does not hold what the events say, or a limit is overspent."""
     for table, rows in expected_rows(replay).items():
         query = select(table).order_by(requests.c.id) if table is requests else select(table)
-        kept = list(map(list, connection.execute(query)))
+        kept = list(map(list, connection.execute(query).all()))
         # Not by the database: two of them order texts differently.
         _same(table.name.removeprefix("dovetail_"), kept if table is requests else sorted(kept), rows)
     _compare_secrets(connection, replay)
