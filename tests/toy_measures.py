@@ -33,6 +33,7 @@ from dovetail.query.partitions import Axis, Keys, axes_of
 from dovetail.query.schema import Table
 from dovetail.workloads.ranges import Ranges
 from dovetail.workloads.spread import Spread, replacements
+from dovetail.workloads.tree_queries import range_error
 from dovetail.workloads.trees import Tree
 
 
@@ -76,6 +77,10 @@ class Ladder(Measure):
         each = chance / len(cells) if simultaneous else chance
         ends = (zip(*self._ranges(cell, noises).band(each), strict=True) for cell in cells)
         return [Bar(Fraction(int(low)), Fraction(int(high))) for pairs in ends for low, high in pairs]
+
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
+        laws = [range_error(self._tree(), noises[0], 0, last) for last in range(len(self.keys.values))]
+        return Fraction(max(law.two_sided(chance) for law in laws))
 
     def to_dict(self) -> dict[str, Any]:
         return {"ladder": 2}
@@ -149,15 +154,16 @@ class Deviation(Measure):
 
 @dataclass(frozen=True)
 class AskLadder:
-    """The query of a ladder over the whole numbers from 0 below `end`."""
+    """The query of a ladder over some whole numbers."""
 
     column: str
-    end: int
+    values: Sequence[int]
     by: tuple[str, ...] = ()
+    keys: Any = None
 
     def checked(self, table: Table) -> Question:
-        keys = Keys(table.field(self.column, asked="integer"), tuple(range(self.end)))
-        return Question(Ladder(keys), axes_of(self.by, None, None, table))
+        keys = Keys(table.field(self.column, asked="integer"), tuple(self.values))
+        return Question(Ladder(keys), axes_of(self.by, self.keys, None, table))
 
 
 @dataclass(frozen=True)

@@ -318,7 +318,7 @@ def test_a_price_with_delta_is_kept_by_all_its_answers_together(database: Any, t
     grid = 2e-4
     total, offset = np.ones(1), 0
     for each in priced.asked:
-        lattice = getattr(each.question.measure, "lattice", None)
+        lattice = each.question.measure.lattice()
         by = 1 if lattice is None else max(abs(lattice.low), abs(lattice.high))
         places: dict[int, float] = defaultdict(float)
         for loss, mass in cell_losses((each.noises[0], None, by, 0)).items():

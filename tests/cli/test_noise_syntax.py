@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dovetail as dv
@@ -77,9 +76,36 @@ def test_a_wrong_noise_is_refused_with_an_example(run, text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_makes_the_reader_fail_otherwise(text: str) -> None:
-    with suppress(dv.InvalidParameter):
+def test_a_text_that_names_no_form_is_refused(text: str) -> None:
+    assume(text.partition(":")[0].strip().lower() not in FORMS)
+    with pytest.raises(dv.InvalidParameter, match="NAME:NUMBERS"):
         read_noise(text)
+
+
+NO_NUMBERS = ["", "x", "-1", "nan", "1_0"]
+numbers = st.lists(st.sampled_from(["0.5", "1", "2", "3", "1/3", "5", *NO_NUMBERS]), min_size=1, max_size=3)
+
+
+@given(st.sampled_from(sorted(FORMS)), numbers, st.none() | numbers)
+def test_a_form_takes_its_numbers_and_nothing_else(
+    name: str, listed: list[str], breaks: list[str] | None
+) -> None:
+    """What cannot be meant is refused; what is read is written again as a text that means the same."""
+    text = f"{name}:{','.join(listed)}" + ("" if breaks is None else f"@{','.join(breaks)}")
+    counts = FORMS[name].counts
+    amiss = set(NO_NUMBERS) & {*listed, *(breaks or [])}
+    if counts is not None:
+        amiss = amiss or breaks is not None or not counts[0] <= len(listed) <= counts[1]
+    else:
+        amiss = amiss or len(breaks or []) != len(listed) - 1
+    try:
+        noise = read_noise(text)
+    except dv.InvalidParameter:
+        # Such as breaks that fall, or a bound that is no whole number.
+        assert amiss or len(listed) > 1
+    else:
+        assert not amiss
+        assert name == "staircase" or read_noise(spelled(noise)) == noise
 
 
 def test_a_near_miss_is_corrected(run) -> None:

@@ -9,12 +9,13 @@ from math import floor
 from typing import Any
 
 from dovetail.answers.plan import parts_per_slot
-from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery
+from dovetail.errors import BudgetExceeded, DovetailError
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
+from .accuracy import noises_reaching
 from .composition import charge_of, payable
 from .sensitivity import moves, units
 from .stretching import component_noises, covering_noises
@@ -36,11 +37,8 @@ def noises_within(
     >>> noises_within(Question(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
     (PiecewiseGeometric(rates=('0.53818',)),)
     """
-    if question.measure.unknown_error is not None:
-        raise InvalidQuery(
-            f"{question.measure.unknown_error} Pay with noise= or spend=; "
-            "the answer's interval then says what was reached."
-        )
+    if not question.measure.one_integer():
+        return noises_reaching(question, within, probability)
     shifts = _furthest(question, neighbours)
     cost: dict[str, Any] = {}
     if budget.currency == "zeta" and _worth_shaping(shifts):

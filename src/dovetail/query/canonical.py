@@ -12,6 +12,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from dovetail.errors import InvalidQuery
+
 from .condition import Condition
 from .field import Constant
 from .measures import Measure
@@ -30,6 +32,13 @@ class Question:
     axes: tuple[Axis, ...] = ()
     where: Condition | None = None
     persons: Persons | None = None
+
+    def __post_init__(self) -> None:
+        if self.discovers and not self.measure.counts:
+            raise InvalidQuery(
+                'keys="discover" is for histograms and count_distinct. Ask one for the keys; what it gives '
+                "is public and can be listed here: keys=[...]."
+            )
 
     @property
     def cells(self) -> int:

@@ -16,7 +16,7 @@ from .column import public_values
 from .condition import Condition, checked
 from .field import MOST_CELLS, kind_of
 from .measures import Average, Distinct, Lattice, Rows, Total, Weighted
-from .partitions import Discovered, Keys, axes_of, public_cells
+from .partitions import Keys, axes_of, public_cells
 from .schema import Table
 
 # Beyond this, lattice points are no longer exact in the engines' double arithmetic.
@@ -106,11 +106,6 @@ class _Summed:
     def checked(self, table: Table) -> Question:
         measure = self.measure(lattice(self.column, self.low, self.high, self.step, table))
         axes = limited(axes_of(self.by, self.keys, self.bins, table))
-        if any(isinstance(axis, Discovered) for axis in axes):
-            raise InvalidQuery(
-                'keys="discover" is for histograms and count_distinct. Ask one for the keys; what it gives '
-                "is public and can be listed here: keys=[...]."
-            )
         return Question(measure, axes, condition(self.where, table))
 
 

@@ -240,19 +240,23 @@ def test_a_value_that_the_schema_rules_out_is_refused_and_the_declared_ones_are_
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "compared"),
     [
-        "sex = 'F'",
-        "sex IS NULL",
-        "sex >= 'A'",
-        "grade < 9",
-        "grade BETWEEN 0 AND 9",
-        "town = 'Chur'",
-        "note = 'any'",
+        ("sex = 'F'", [("sex", "=", "F")]),
+        ("sex IS NULL", [("sex", "is null", None)]),
+        ("sex >= 'A'", [("sex", ">=", "A")]),
+        ("grade < 9", [("grade", "<", 9)]),
+        ("grade BETWEEN 0 AND 9", [("grade", "<=", 9), ("grade", ">=", 0)]),
+        ("town = 'Chur'", [("town", "=", "Chur")]),
+        ("note = 'any'", [("note", "=", "any")]),
     ],
 )
-def test_orders_and_columns_that_may_hold_other_values_take_any_constant(text: str) -> None:
-    read_where(text, DECLARED)
+def test_orders_and_columns_that_may_hold_other_values_take_any_constant(
+    text: str, compared: list[tuple[str, str, object]]
+) -> None:
+    read = read_where(text, DECLARED).to_dict()
+    parts = read.get("all", [read])
+    assert [(part["column"][0], part["compare"], part.get("value")) for part in parts] == compared
 
 
 def test_a_typed_condition_is_held_to_the_declared_values_too() -> None:

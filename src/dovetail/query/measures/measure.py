@@ -62,7 +62,7 @@ class Measure(ABC):
 
     `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
     they are counts of persons, so that a question must know whose rows they are. `unknown_error` is why no
-    error can be told before the data are read, where that is so.
+    error can be told before the data are read, where `error` returns None.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class Measure(ABC):
     kind: ClassVar[str]
     counts: ClassVar[bool] = False
     counts_persons: ClassVar[bool] = False
-    unknown_error: ClassVar[str | None] = None
+    unknown_error: ClassVar[str] = "The error of this answer depends on the rows, which are private."
 
     # What is asked of the rows
 
@@ -96,6 +96,11 @@ class Measure(ABC):
     @abstractmethod
     def components(self) -> tuple[Component, ...]:
         """Return what is released in each cell."""
+
+    def one_integer(self) -> bool:
+        """Tell whether a cell's number is its one released integer, times the step."""
+        first, *others = self.components()
+        return not others and first.parts == 1
 
     def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
         """Return how far the components of one part move together, where so many rows leave and come.
@@ -138,10 +143,8 @@ class Measure(ABC):
         return [Bar((cell[0] - width) * step, (cell[0] + width) * step) for cell in cells]
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
-        """Return what the error of a number stays within but for the chance; None where data decide it."""
-        if self.unknown_error is not None:
-            return None
-        return half_width(noises[0], chance, 1) * self.step()
+        """Return what the error of each number stays within but for the chance; None where data decide it."""
+        return half_width(noises[0], chance, 1) * self.step() if self.one_integer() else None
 
     # How it is written
 

@@ -1,0 +1,47 @@
+"""What moves between the true integers of two tables, and which declared moves cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from dovetail.query.canonical import Question
+from dovetail.query.measures import Move
+
+Change = list[list[int]]
+"""Of each component, by how much each of its integers moved, but for those that did not."""
+
+
+def changed(question: Question, one: Sequence[Sequence[int]], another: Sequence[Sequence[int]]) -> Change:
+    """Return what moved, component by component."""
+    ends = [0]
+    for component in question.measure.components():
+        ends.append(ends[-1] + component.parts)
+    differences = [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(one, another, strict=True)]
+    assert all(len(cell) == ends[-1] for cell in differences)
+    return [[by for cell in differences for by in cell[start:end] if by] for start, end in pairwise(ends)]
+
+
+def lies_below(change: Change, move: Move) -> bool:
+    """Tell whether a move covers a change shift by shift, largest against largest."""
+    for component, seen in enumerate(change):
+        moved, allowed = sorted(map(abs, seen), reverse=True), _allowed(move, component)
+        if len(moved) > len(allowed) or any(a > b for a, b in zip(moved, allowed, strict=False)):
+            return False
+    return True
+
+
+def merges_below(change: Change, move: Move) -> bool:
+    """Tell whether a move covers a change after its cells are merged: all, or those of each direction."""
+    for component, seen in enumerate(change):
+        up, down = sum(by for by in seen if by > 0), -sum(by for by in seen if by < 0)
+        allowed = _allowed(move, component)
+        whole = bool(allowed) and up + down <= allowed[0]
+        apart = len(allowed) > 1 and max(up, down) <= allowed[0] and min(up, down) <= allowed[1]
+        if seen and not whole and not apart:
+            return False
+    return True
+
+
+def _allowed(move: Move, component: int) -> list[int]:
+    return sorted((shift.by for shift in move if shift.component == component), reverse=True)
