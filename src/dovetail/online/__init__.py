@@ -11,6 +11,7 @@ from .hypothesis import Hypothesis
 from .learning import Learner, Measurement
 from .planner import OnlineDesign, design_online
 from .region import Region
+from .run import OnlineAnswer, Run
 from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 
 __all__ = [
@@ -20,10 +21,12 @@ __all__ = [
     "Hypothesis",
     "Learner",
     "Measurement",
+    "OnlineAnswer",
     "OnlineDesign",
     "Outcome",
     "Region",
     "ResponseCurve",
+    "Run",
     "SparseVector",
     "Thresholds",
     "base_strategy",

@@ -11,11 +11,12 @@ rho_below instead. So a run costs one threshold, and for every firing one step o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact.bisection import least_whole
-from dovetail.noise import IntegerNoise
+from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
 from .curve import ResponseCurve
@@ -123,6 +124,32 @@ class Guard:
         if self.false_alarm(2**40) > wanted:
             raise InvalidParameter("chance", chance, "above 2^-40, the least chance of a firing")
         return replace(self, distance=least_whole(0, lambda place: self.false_alarm(place) <= wanted))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which `from_dict` makes the same guard.
+
+        >>> from dovetail.noise import Geometric
+        >>> guard = Guard(Geometric(1), ResponseCurve.pure(1), Geometric("0.5"), updates=3, distance=9)
+        >>> Guard.from_dict(guard.to_dict()) == guard
+        True
+        """
+        return {
+            "threshold": self.threshold.to_dict(),
+            "curve": self.curve.to_dict(),
+            "answers": None if self.answers is None else self.answers.to_dict(),
+            "updates": self.updates,
+            "distance": self.distance,
+            "neighbours": self.neighbours,
+            "rows": self.rows,
+            "counts_rows": self.counts_rows,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Guard:
+        """Read what `to_dict` wrote."""
+        answers = None if data["answers"] is None else from_dict(data["answers"])
+        noises = {"threshold": from_dict(data["threshold"]), "answers": answers}
+        return cls(**{**data, **noises, "curve": ResponseCurve.from_dict(data["curve"])})
 
 
 def run_loss(
