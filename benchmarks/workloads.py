@@ -171,10 +171,7 @@ def released(chosen: Candidate, codes: np.ndarray) -> dict[tuple[int, ...], np.n
     """Return the noisy numbers of some rows."""
     truth = {table: counted(codes, table) for table in chosen.strategy.wanted.tables}
     pairs = zip(chosen.strategy.numbers(truth).items(), chosen.strategy.noises, strict=True)
-    noisy = {
-        columns: numbers + np.asarray(noise.sample(numbers.shape)) for (columns, numbers), noise in pairs
-    }
-    return chosen.strategy.estimate(noisy)
+    return {columns: numbers + np.asarray(noise.sample(numbers.shape)) for (columns, numbers), noise in pairs}
 
 
 def _income(chosen: Candidate, real: np.ndarray) -> Row:
