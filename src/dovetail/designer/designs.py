@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from dovetail.check import Real
-from dovetail.noise import IntegerNoise, PiecewiseGeometric
+from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss
 
 from .calibration import fitted
@@ -18,6 +18,7 @@ from .certify import Certified, certify
 from .explain import explanation
 from .goal import Goal, Task, read_task
 from .rivals import Alternative, rivals
+from .staircases import staircases
 from .unreachable import unreachable
 
 # Fewer pieces are kept where more of them gain less than this share.
@@ -41,7 +42,7 @@ class Design:
     `loss` is the privacy loss of one use, `total` that of all queries together; both are upper bounds.
     """
 
-    noise: PiecewiseGeometric
+    noise: IntegerNoise
     loss: PrivacyLoss
     total: PrivacyLoss
     utility: Utility
@@ -70,18 +71,23 @@ class Design:
     @property
     def why(self) -> str:
         """The reason for the choice in one sentence."""
-        pieces = len(self.noise.rates)
-        if self.task.is_pure:
-            return "For a worst-case budget the geometric noise is the best there is."
-        if pieces == 1:
-            return "No shape of more pieces does better here than the geometric noise."
+        if isinstance(self.noise, StaircaseNoise):
+            shape = "Steps"
+        elif self.task.is_pure:
+            several = len(self.task.shifts) > 1 and max(self.task.shifts) > 1
+            return "For a worst-case budget the geometric noise is the best " + (
+                "of those considered where several numbers move." if several else "there is."
+            )
+        else:
+            pieces = len(getattr(self.noise, "rates", ()))
+            if pieces == 1:
+                return "No shape of more pieces does better here than the geometric noise."
+            shape = f"{pieces} pieces"
         found: list[str] = []
         for other in sorted(self.alternatives, key=lambda other: other.chosen < other.value, reverse=True):
             gain = 1 - other.chosen / other.value if other.value else 0.0
             if gain >= 0 and not found:
-                found.append(
-                    f"{pieces} pieces bring {other.measure} {gain:.1%} below that of the {other.name} noise"
-                )
+                found.append(f"{shape} bring {other.measure} {gain:.1%} below that of the {other.name} noise")
             elif gain < 0:
                 found.append(
                     f"the {other.name}'s, which has no worst-case guarantee, would be {-gain:.1%} lower still"
@@ -157,7 +163,6 @@ def _designed(task: Task) -> Design:
         raise unreachable(task, lambda other: _best(other))
     checked = found if found.task == task else certify(found.noise, task)
     assert checked is not None
-    assert isinstance(checked.noise, PiecewiseGeometric)
     return Design(checked.noise, checked.loss, checked.total, _utility(checked.noise, task), task)
 
 
@@ -169,6 +174,9 @@ def _best(task: Task) -> Certified | None:
         found = fitted(shape, task)
         if found is not None and (best is None or found.value < best.value * (1 - _WORTH)):
             best = found
+    for stairs in staircases(task):
+        if best is None or stairs.value < best.value * (1 - _WORTH):
+            best = stairs
     return best if best is not None or not task.has_budget else _most_accurate(task)
 
 

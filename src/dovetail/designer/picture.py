@@ -31,7 +31,7 @@ def picture(design: Design) -> Any:
     return draw(
         values=values,
         pmfs={name: np.asarray(noise.pmf(values)) for name, noise in noises.items()},
-        breaks=design.noise.breaks,
+        breaks=getattr(design.noise, "breaks", ()),
         sizes=sizes,
         misses={name: 1 - np.asarray(noise.within(sizes)) for name, noise in noises.items()},
         epsilons=epsilons,

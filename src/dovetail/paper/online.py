@@ -53,6 +53,7 @@ def _arms() -> Iterator[tuple[Arm, ...]]:
     yield _textbook_arms(f"zeta of the noise, 1/{UPDATES}", mixture, None)
     yield _guarded_arms("worst-case epsilon", _by_rates(dv.Geometric), _by_rates(paper_shape))
     two_pieces = dv.design(epsilon=_EPSILON, delta=_DELTA, queries=UPDATES, pieces=2).noise
+    assert isinstance(two_pieces, dv.PiecewiseGeometric)
     yield (
         *_guarded_arms("epsilon and delta", _by_scale(dv.Geometric(1)), _by_scale(two_pieces)),
         _designed_arm(),

@@ -83,7 +83,7 @@ def _prices(screen: Console) -> Design:
     noises: dict[str, Noise] = {
         "geometric\n(standard)": found[1].noise,
         "mixture of 2\n(the paper)": found[2].noise,
-        f"designed,\n{len(chosen.noise.rates)} pieces": chosen.noise,
+        f"designed,\n{len(getattr(chosen.noise, 'rates', ()))} pieces": chosen.noise,
     }
     noises |= {f"Gaussian,\nsigma {noise.to_dict()['sigma']}": noise for noise in others}
     senses = [
