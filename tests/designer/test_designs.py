@@ -25,7 +25,9 @@ def test_for_a_pure_budget_the_geometric_noise_is_returned_exactly(epsilon: str)
     assert design(epsilon=epsilon).noise == Geometric(epsilon)
     assert design(epsilon=epsilon, delta=0).noise == Geometric(epsilon)
     assert design(epsilon=epsilon, queries=10).noise == Geometric(Fraction(epsilon) / 10)
-    assert design(epsilon=epsilon, sensitivity=4).noise == Geometric(epsilon).stretched(4)
+    assert design(epsilon=Fraction(epsilon) / 10, sensitivity=4).noise == Geometric(
+        Fraction(epsilon) / 10
+    ).stretched(4)
     assert design(epsilon=epsilon, sensitivity=(1, -1)).noise == Geometric(Fraction(epsilon) / 2)
 
 

@@ -23,6 +23,8 @@ from .unreachable import unreachable
 
 # Fewer pieces are kept where more of them gain less than this share.
 _WORTH = 1e-4
+# Steps are drawn by rejection and harder to explain: they must gain more.
+_WORTH_STEPS = 0.01
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def _best(task: Task) -> Certified | None:
         if found is not None and (best is None or found.value < best.value * (1 - _WORTH)):
             best = found
     for stairs in staircases(task):
-        if best is None or stairs.value < best.value * (1 - _WORTH):
+        if best is None or stairs.value < best.value * (1 - _WORTH_STEPS):
             best = stairs
     return best if best is not None or not task.has_budget else _most_accurate(task)
 

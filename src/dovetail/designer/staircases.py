@@ -1,8 +1,8 @@
 """The staircase for one sensitivity above 1: with a worst-case budget the best noise there is.
 
 (Geng and Viswanath 2014; for counts it is the geometric noise.) It stays level over steps, so what it costs
-at a shift is no hint of what it costs where several cells share the shift: (9, 1) costs twice and ten ones ten
-times as much as (10). So it is only considered where one neighbour moves one number.
+at a shift is no hint of what it costs where several cells share the shift: (9, 1) costs twice and ten ones
+ten times as much as (10). So it is only considered where one neighbour moves one number.
 """
 
 from __future__ import annotations
