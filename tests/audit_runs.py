@@ -14,6 +14,7 @@ from math import exp, inf, log
 import numpy as np
 from scipy.stats import beta
 
+from dovetail.answers.quote import Standing
 from dovetail.errors import LedgerError
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
@@ -31,11 +32,8 @@ class InMemory:
     charges: list[Charge] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
 
-    def position(self) -> tuple[Budget, Charge]:
-        return self.budget, Charge.zero()
-
-    def spent(self) -> Charge:
-        return Charge.zero()
+    def standing(self, plans_of: str | None = None) -> Standing:
+        return Standing(self.budget)
 
     def reserve(self, request: Request) -> Reservation | StoredAnswer:
         self.charges.append(request.charge)
@@ -51,9 +49,6 @@ class InMemory:
 
     def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
         raise NotImplementedError
-
-    def plans(self) -> list[PlanState]:
-        return []
 
 
 def least_epsilon(one: np.ndarray, other: np.ndarray) -> float:

@@ -14,6 +14,12 @@ import dovetail
 from dovetail.noise import IntegerNoise, RoundedLaplace
 from dovetail.noise.real import RealNoise
 
+# Every asking method lists the ways to pay; `queries` (plan so many) is a batch's own word.
+PAY_FOR_ONE = (
+    "within=None, probability=None, spend=None, noise=None, plan=None, delta=None, clamp=False, fresh=False, "
+    "request=None"
+)
+PAY = PAY_FOR_ONE.replace("plan=None, ", "plan=None, queries=None, ")
 # Names as a user types them after `dovetail.`, and parameters without their types.
 FIXED = {
     "Geometric": "(epsilon)",
@@ -55,20 +61,25 @@ FIXED = {
         "(source, *, budget=None, ledger=None, name=None, table=None, schema=None, unit=None, max_rows=None, "
         "max_cells=None, neighbours='add-remove', queries=None, analyst='local')"
     ),
-    "Session.count": "(self, *, where=None, **pay)",
-    "Session.count_distinct": None,
-    "Session.histogram": "(self, *columns, keys=None, bins=None, where=None, **pay)",
-    "Session.sum": "(self, column, *, low, high, step, where=None, **pay)",
-    "Session.mean": "(self, column, *, low, high, step, where=None, **pay)",
-    "Session.linear": "(self, column, weights, *, step, where=None, **pay)",
-    "Session.sql": "(self, text, **pay)",
-    "Session.batch": "(self, queries, **pay)",
-    "Session.price": "(self, query, **pay)",
+    "Session.count": f"(self, *, where=None, {PAY})",
+    "Session.count_distinct": f"(self, *columns, keys=None, bins=None, where=None, {PAY})",
+    "Session.histogram": f"(self, *columns, keys=None, bins=None, where=None, {PAY})",
+    "Session.sum": f"(self, column, *, low=None, high=None, step=None, where=None, {PAY})",
+    "Session.mean": f"(self, column, *, low=None, high=None, step=None, where=None, {PAY})",
+    "Session.linear": f"(self, column, weights, *, step, where=None, {PAY})",
+    "Session.sql": f"(self, text, *, {PAY})",
+    "Session.batch": f"(self, queries, *, {PAY_FOR_ONE})",
+    "Session.price": f"(self, query, *, {PAY})",
+    "Session.quote": f"(self, query, *, {PAY})",
+    "Session.answer": "(self, quote)",
     "Session.plan": "(self, design, *, queries, name=None)",
     "Answer.interval": "(self, level=0.95, *, simultaneous=False)",
     "Answer.to_pandas": "(self)",
     "Answer.to_json": "(self)",
     "Answer.plot": "(self, ax=None)",
+    "Quote.errors": "(self, level=None, *, simultaneous=False)",
+    "Quote.to_dict": "(self)",
+    "Quote.to_json": "(self)",
     "datasets.adult": "()",
 }
 # Part of the plan, not yet of the package; an owner takes a name out when it appears.
@@ -104,6 +115,7 @@ VALUES = {
     dovetail.PrivacyLoss: ("epsilon", "zeta", "mean", "atoms"),
     dovetail.Charge: ("epsilon", "zeta", "renyi", "delta"),
     dovetail.Session: ("remaining",),
+    dovetail.Quote: ("asked", "charge", "plan", "slots", "level", "affordable", "remaining", "digest"),
     dovetail.Answer: ("value", "table", "noise", "charge", "remaining", "query", "answered_at"),
 }
 # What `import dovetail` must never bring along.

@@ -77,12 +77,22 @@ def test_every_way_to_pay_and_what_it_costs(tmp_path: Path) -> None:
             {"noise": 3},
             {"spend": 1},
             {"plan": 1},
-            {"seed": 1},
             {"fresh": "yes", "within": 5},
             {"request": "", "within": 5},
         ):
             with pytest.raises(InvalidParameter):
                 session.count(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("price", ["epsilon", "zeta", "budget"])
+def test_a_price_named_as_elsewhere_says_how_it_is_named_here(tmp_path: Path, price: str) -> None:
+    with opened(tmp_path) as session:
+        for ask in (session.histogram, session.price, session.sql):
+            with pytest.raises(InvalidParameter, match=r"spend=Budget\.pure\(0\.1\)"):
+                ask("sex", **{price: 0.1})
+        with pytest.raises(TypeError, match="seed"):
+            session.count(within=5, seed=1)
+        assert session.remaining == session.budget.remaining(dv.Charge.zero())
 
 
 def test_a_goal_counts_in_the_units_of_the_query(tmp_path: Path) -> None:
@@ -347,8 +357,9 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         answer = dv.Geometric("0.25")
         assert (planned.charge.epsilon, planned.asked[0].noises) == (10**9, (answer,))
         assert session.quote(dv.Count(), queries=2, noise=dv.Geometric("0.1")).charge.epsilon == 2 * 10**8
-        with pytest.raises(dv.InvalidParameter, match="together with queries="):
-            session.quote(dv.Count(), queries=2, within=5)
+        for pay in ({"spend": dv.Budget.pure(1)}, {"delta": "1e-8", "within": 5}):
+            with pytest.raises(dv.InvalidParameter, match="queries="):
+                session.quote(dv.Count(), queries=2, **pay)
         for wrong in (5, [], None, ["SELECT"]):
             with pytest.raises(dv.InvalidParameter, match="queries"):
                 session.quote(wrong, queries=2)

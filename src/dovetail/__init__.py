@@ -57,6 +57,7 @@ _HOME = {
     "Sum": "query",
     "Answer": "answers",
     "Plan": "answers",
+    "Quote": "answers",
     "Session": "session",
 }
 _PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "online", "privacy", "sampling")
@@ -96,6 +97,7 @@ __all__ = [
     "PiecewiseLaplace",
     "Plan",
     "PrivacyLoss",
+    "Quote",
     "RequestConflict",
     "Schema",
     "Session",
@@ -123,7 +125,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
-    from .answers import Answer, Plan
+    from .answers import Answer, Plan, Quote
     from .designer import Comparison, Design, Goal, compare, design
     from .engines import Schema, Source
     from .errors import (

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from dovetail.answers import Plan
+from dovetail.answers import Plan, Quote
+from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
+from dovetail.asking import Asking
 from dovetail.check import choice, integer
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
-from dovetail.errors import InvalidParameter, InvalidQuery
-from dovetail.pricing.payment import designed_for, integer_noise, read_payment
-from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Query, Schema, Sum
+from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
+from dovetail.privacy import Budget, Remaining
+from dovetail.query import Query, Schema
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
 from dovetail.query.schema import Table
-from dovetail.release.plans import open_plan, stored_plan
+from dovetail.release.plans import open_plan
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer
-    from dovetail.answers.quote import Priced
-    from dovetail.answers.table import TableAnswer
     from dovetail.ledger import Ledger
-    from dovetail.noise import IntegerNoise
     from dovetail.query.sql import Selection
 
 _log = logging.getLogger("dovetail.session")
 
 
-class Session:
+class Session(Asking):
     """Ask a table questions within a privacy budget that outlives the session.
 
     `source` is a path, a table in memory or a `Source`. What is public is said by `schema`, or by a TOML file
@@ -75,7 +72,7 @@ class Session:
         choice("neighbours", neighbours, NEIGHBOURS)
         if not isinstance(budget, Budget | None):
             raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
-        slots = None if queries is None else integer("queries", queries, low=1, high=10**6)
+        slots = None if queries is None else answers_planned(queries)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
         if self.schema.place is not None and not self.source.shipped:
@@ -83,145 +80,102 @@ class Session:
         self._closed = False
         self._engine = connect(self.source)
         try:
-            columns = (self.source.schema or Schema()).table(self._engine.columns())
-            persons = _persons(columns, unit, max_rows, max_cells)
+            self._table = (self.source.schema or Schema()).table(self._engine.columns())
+            self._neighbours: Neighbours = neighbours
+            self._persons = _persons(self._table, unit, max_rows, max_cells)
             self._ledger, self._owned = _opened(ledger, self.source)
-            identity = self.source.identity
-            protects = protected(neighbours, None if persons is None else persons.unit.name)
-            self._account = self._ledger.account(
-                self.source.name, budget=budget, source=identity, protects=protects
+            self._new_place = _new_place(ledger, self._ledger)
+            self._identity = self.source.identity
+            protects = protected(neighbours, None if self._persons is None else self._persons.unit.name)
+            self._account = self._ledger.prospective_account(
+                self.source.name, budget=budget, source=self._identity, protects=protects
             )
-            self._releaser = Releaser(
-                self.source.name,
-                " ".join(identity),
-                self._engine,
-                columns,
-                self._account,
-                neighbours,
-                analyst,
-                persons,
-            )
-            self._plan = None if slots is None else self._whole_plan(slots)
+            about = " ".join(self._identity)
+            self._releaser = Releaser(self.source.name, about, self._engine, self._account, analyst)
+            self._default = None if slots is None else self._whole_plan(slots)
         except BaseException:
             self.close()
             raise
 
-    def count(self, *, where: str | None = None, **pay: Any) -> Answer:
-        """Return how many rows satisfy `where`."""
-        return self._ask(Count(where), pay)
+    def answer(self, quote: Quote) -> list[Answer]:
+        """Answer a quote of this session; it is charged exactly what was quoted.
 
-    def count_distinct(
-        self, *columns: str, keys: Any = None, bins: Any = None, where: str | None = None, **pay: Any
-    ) -> Answer:
-        """Return how many persons have a row that satisfies `where`, in all or in each cell of columns."""
-        return self._ask(CountDistinct(*columns, keys=keys, bins=bins, where=where), pay)
-
-    def histogram(
-        self, *columns: str, keys: Any = None, bins: Any = None, where: str | None = None, **pay: Any
-    ) -> Answer:
-        """Return how many rows fall in each public cell; charged once, as a row lies in one cell."""
-        return self._ask(Histogram(*columns, keys=keys, bins=bins, where=where), pay)
-
-    def sum(
-        self, column: str, *, low: Any, high: Any, step: Any, where: str | None = None, **pay: Any
-    ) -> Answer:
-        """Return the sum of a column, each row clamped to [low, high] and rounded to a multiple of step."""
-        return self._ask(Sum(column, low, high, step, where), pay)
-
-    def mean(
-        self, column: str, *, low: Any, high: Any, step: Any, where: str | None = None, **pay: Any
-    ) -> Answer:
-        """Return the mean of a column over the rows that have a number: a sum and a count together."""
-        return self._ask(Mean(column, low, high, step, where), pay)
-
-    def linear(self, column: str, weights: Any, *, step: Any, where: str | None = None, **pay: Any) -> Answer:
-        """Return the sum over rows of a public weight between -1 and 1, looked up by the column's value."""
-        return self._ask(Linear(column, weights, step, where), pay)
-
-    def sql(self, text: str, **pay: Any) -> TableAnswer:
-        """Answer one SELECT; its aggregates are priced together, ORDER BY and LIMIT act on the noisy table.
-
-        The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
-        the schema. Anything that cannot be answered is an UnsupportedSQL that says where and what instead.
+        >>> import tempfile, dovetail as dv
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> place, budget = folder.name + "/a.ledger", dv.Budget.pure(1)
+        >>> with Session(dv.datasets.adult(), budget=budget, ledger=place) as session:
+        ...     quote = session.quote(dv.Count(), within=10)
+        ...     session.answer(quote)[0].charge == quote.charge
+        True
+        >>> folder.cleanup()
         """
-        from dovetail.answers.table import laid_out
+        mine = (self._neighbours, {self._persons})
+        if not isinstance(quote, Quote) or (quote.neighbours, _persons_of(quote)) != mine:
+            raise InvalidParameter("quote", quote, "what session.quote(...) of this session returned")
+        self._check_open()
+        self._check_place()
+        return self._releaser.answer(quote)
 
-        selection = self._selection(text)
-        answers = self._answered(selection.queries, pay)
-        return laid_out(text, selection, answers)
+    def _quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
+        from dovetail.pricing.quote import quote
+
+        planned = payment.plan is not None or payment.queries is not None
+        releaser = self._releaser
+        standing = releaser.account.standing(releaser.analyst if planned else None)
+        return quote(
+            self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
+        )
+
+    def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
+        self._check_open()
+        return self.answer(self._quoted(queries, payment))
 
     def _selection(self, text: str) -> Selection:
         from dovetail.query.sql import read_select
 
         named = [self.source.name, *([self.source.table] if self.source.table else [])]
-        persons = self._releaser.persons
-        return read_select(text, self._releaser.table, named, None if persons is None else persons.unit.name)
-
-    def batch(self, queries: Sequence[Query], **pay: Any) -> list[Answer]:
-        """Answer several queries at once, priced exactly together."""
-        return self._answered(_listed(queries), pay)
-
-    def price(self, query: Query | str | Sequence[Query], **pay: Any) -> Charge:
-        """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
-
-        What a plan pays for costs nothing more.
-        """
-        return self.quote(query, **pay).charge
-
-    def quote(
-        self, query: Query | str | Sequence[Query], *, queries: int | None = None, **pay: Any
-    ) -> Priced:
-        """Return what `price` returns, with the questions as they were read, and the errors of their answers.
-
-        With `queries`, what a plan of so many answers would cost: of the noise given, or of the whole budget.
-        """
-        asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
-        if queries is None:
-            return self._releaser.priced(asked, read_payment(pay, self._plan))
-        from dovetail.pricing.calibration import noise_of_budget
-
-        slots = integer("queries", queries, low=1, high=10**6)
-        if set(pay) - {"noise"}:
-            raise InvalidParameter("pay", sorted(pay), "noise= or nothing, together with queries=")
-        if pay:
-            return self._releaser.sketched(asked, _noise_for_slots("noise", pay["noise"]), slots)
-        noise = noise_of_budget(self.budget, slots, self._releaser.neighbours)
-        return self._releaser.sketched(asked, noise, slots)
-
-    def rehearse(self, query: Query | str | Sequence[Query], **pay: Any) -> None:
-        """Refuse whatever asking would refuse before it reads the data; what is not refused is charged.
-
-        For a ledger that is thrown away: a question that cannot be answered then leaves no trace.
-        """
-        asked = _listed(self._selection(query).queries if isinstance(query, str) else query)
-        self._releaser.rehearse(asked, read_payment(pay, self._plan))
+        unit = None if self._persons is None else self._persons.unit.name
+        return read_select(text, self._table, named, unit)
 
     def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another.
 
         Asked for again, it is the same plan, paid once; another one on purpose needs another `name`.
         """
+        from dovetail.pricing.plans import sketched_plan
+
         self._check_open()
-        slots = integer("queries", queries, low=1, high=10**6)
-        noise = _noise_for_slots("design", design)
-        asked_by = self._releaser.analyst
-        return open_plan(self._account, noise, slots, self._releaser.neighbours, asked_by, name=name)
+        self._check_place()
+        slots = answers_planned(queries)
+        noise = noise_of_slots("design", design, designed_for(design))
+        sketch = sketched_plan(noise, slots, self._neighbours, self._account.standing())
+        return open_plan(self._account, sketch, self._releaser.analyst, name=name)
 
     @property
     def plans(self) -> list[Plan]:
-        """The plans that were paid for this dataset, oldest first."""
-        return [stored_plan(state) for state in self._account.plans()]
+        """The plans that were paid for this dataset and that this analyst may use, oldest first."""
+        return list(self._account.standing(self._releaser.analyst).plans)
 
     @property
     def remaining(self) -> Remaining:
         """What the budget can still pay, outside of plans."""
-        budget, spent = self._account.position()
-        return budget.remaining(spent)
+        budget, standing = self.budget, self._account.standing()
+        return budget.remaining(standing.spent)
 
     @property
     def budget(self) -> Budget:
-        """The budget of this dataset."""
-        return self._account.budget
+        """The budget of this dataset; it is fixed by the first charge."""
+        from dovetail.ledger.registry import missing_budget
+
+        found = self._account.standing().budget
+        if found is None:
+            raise missing_budget(self.source.name)
+        return found
+
+    @property
+    def begun(self) -> bool:
+        """Whether the budget is on record: its first charge fixes it."""
+        return self._account.begun is not None
 
     @property
     def schema(self) -> Schema:
@@ -252,58 +206,42 @@ class Session:
         place = None if self.source.shipped else self.schema.place
         schema = "" if place is None else f"; schema {place}"
         ledger = f"ledger {self.ledger_place}"
-        return f"<session on {self.source.name!r}: remaining {self.remaining}{schema}; {ledger}>"
-
-    def _ask(self, query: Query, pay: dict[str, Any]) -> Answer:
-        return self._answered([query], pay)[0]
-
-    def _answered(self, queries: Sequence[Query], pay: dict[str, Any]) -> list[Answer]:
-        self._check_open()
-        return self._releaser.answer(queries, read_payment(pay, self._plan))
+        left = self._account.standing().remaining
+        rest = "no budget yet" if left is None else f"remaining {left}"
+        return f"<session on {self.source.name!r}: {rest}{schema}; {ledger}>"
 
     def _check_open(self) -> None:
         """Refuse what would be charged although the data cannot be read any more."""
         if self._closed:
             raise InvalidQuery("This session is closed. Nothing was spent. Open another: Session(...).")
 
+    def _check_place(self) -> None:
+        """Refuse a second budget: another session may have begun one for the same rows meanwhile."""
+        from dovetail.ledger.location import ledger_path
+
+        if self._new_place is not None and ledger_path(*self._identity) != self._new_place:
+            raise LedgerError(
+                "the budget of these rows was begun in another ledger while this session was open. Nothing "
+                "was spent. Open the session again."
+            )
+        self._new_place = None
+
     def _whole_plan(self, slots: int) -> Plan:
         """Return the plan of the whole budget, opened now or at an earlier opening of this dataset."""
-        from dovetail.pricing.calibration import noise_of_budget
+        from dovetail.pricing.plans import planned
 
-        neighbours = self._releaser.neighbours
-        for plan in self.plans:
-            if plan.session:
-                if plan.slots == slots and plan.neighbours == neighbours:
-                    return plan
-                raise InvalidParameter(
-                    "queries",
-                    slots,
-                    f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
-                    "Leave queries= out to pay for each answer from what remains.",
-                )
-        # Whoever waits should know for what; a program that logs elsewhere is not disturbed.
-        _log.warning(
-            "Planning the whole budget of %s for %d answers: a few seconds, once", self.source.name, slots
-        )
-        noise = noise_of_budget(self._account.budget, slots, neighbours)
-        return open_plan(self._account, noise, slots, neighbours, self._releaser.analyst, session=True)
+        standing = self._account.standing(self._releaser.analyst)
+        if not any(plan.session for plan in standing.plans):
+            # Whoever waits should know for what; a program that logs elsewhere is not disturbed.
+            _log.warning(
+                "Planning the whole budget of %s for %d answers: a few seconds, once", self.source.name, slots
+            )
+        plan = planned(Payment(queries=slots), standing, self._neighbours)
+        return plan if plan.id else open_plan(self._account, plan, self._releaser.analyst)
 
 
-def _noise_for_slots(name: str, design: Any) -> IntegerNoise:
-    """Return the noise of a plan, each slot of which pays for a count."""
-    noise = integer_noise(name, design)
-    if designed_for(design) != 1:
-        raise InvalidParameter(name, design, "made for a sensitivity of 1", "A slot pays for a count.")
-    return noise
-
-
-def _listed(queries: Any) -> list[Query]:
-    """Return one query or several as a list, which may not be endless; what is in it is checked later."""
-    from dovetail.release.releaser import MOST_TOGETHER
-
-    if isinstance(queries, Iterable) and not isinstance(queries, str):
-        return list(islice(queries, MOST_TOGETHER + 1))
-    return [queries]
+def _persons_of(quote: Quote) -> set[Persons | None]:
+    return {each.question.persons for each in quote.asked}
 
 
 def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
@@ -323,7 +261,13 @@ def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
             _log.info("The budget of %s is kept in %s", source.name, ledger)
         else:
             _log.warning("The budget of %s is kept in %s. %s", source.name, ledger, NOT_KNOWN)
-    return Ledger.open(ledger, create=True), True
+    return Ledger.open(ledger, create="later"), True
+
+
+def _new_place(given: Any, ledger: Ledger) -> Path | None:
+    """Return where a ledger would be made that nobody named; None where one is there, or was named."""
+    place = Path(ledger.place)
+    return None if given is not None or place.exists() else place
 
 
 def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: int | None) -> Persons | None:

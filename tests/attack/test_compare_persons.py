@@ -96,7 +96,7 @@ def asked(session: dv.Session, seen: Seen) -> None:
         lambda: [session.histogram("nobody", **keys)],
         lambda: session.batch([dv.Sum("x", 0, 1, 1, by=("word",), keys="discover")], delta="1e-6", **pay),
     ]
-    if session._releaser.persons is not None:
+    if session._persons is not None:
         questions += [
             lambda: [session.count_distinct(**pay)],
             lambda: [session.count_distinct("word", **keys)],

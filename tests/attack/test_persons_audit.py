@@ -21,7 +21,7 @@ import dovetail as dv
 from audit_runs import InMemory, least_delta, least_epsilon
 from dovetail.answers.threshold import Threshold
 from dovetail.engines import aggregation
-from dovetail.pricing import composition, partition_selection, stretching
+from dovetail.pricing import composition, partition_selection, quote, stretching
 from dovetail.query.measures import Shift
 from dovetail.release import mechanism, releaser
 
@@ -218,12 +218,12 @@ def one_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
         honest = partition_selection.threshold_for(*given)
         return Threshold(honest.least - 1, honest.units)
 
-    monkeypatch.setattr(releaser, "threshold_for", lower)
+    monkeypatch.setattr(quote, "threshold_for", lower)
 
 
 def none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the rows hold is shown."""
-    monkeypatch.setattr(releaser, "threshold_for", lambda *_: Threshold(-(10**9), 10**16))
+    monkeypatch.setattr(quote, "threshold_for", lambda *_: Threshold(-(10**9), 10**16))
 
 
 def as_for_one_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -292,7 +292,7 @@ def test_a_price_says_how_exact_the_answer_would_be(run) -> None:
     assert "error     ±30, with probability 95 %" in run("price", "adult", "--epsilon", "0.1").stdout
     assert "error     ±5 in each cell" in run("price", "adult", "--by", "sex", "--within", "5").stdout
     found = json.loads(run("price", "adult", "--epsilon", "0.1", "--json").stdout)
-    assert (found["errors"], found["level"], found["queries"]) == (["30"], "19/20", None)
+    assert (found["errors"], found["level"], found["plan"]) == (["30"], "19/20", None)
     assert found["charge"]["epsilon"] * Fraction(found["charge_units"]["epsilon"]) == Fraction(1, 10)
 
 

@@ -9,10 +9,13 @@ import duckdb
 import pyarrow
 import pytest
 
+from dovetail.answers import Answer, Quote
+from dovetail.answers.payment import Payment
+from dovetail.answers.quote import Standing
 from dovetail.engines import Source, connect
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
 from dovetail.noise import Geometric, GeometricMixture
-from dovetail.pricing.payment import Payment
+from dovetail.pricing.quote import quote
 from dovetail.privacy import Budget, Charge
 from dovetail.query import Count, Histogram, Mean, Schema, Sum
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
@@ -34,11 +37,8 @@ class Memory:
     total: Charge = field(default_factory=Charge.zero)
     settles: bool = True
 
-    def position(self) -> tuple[Budget, Charge]:
-        return self.budget, self.total
-
-    def spent(self) -> Charge:
-        return self.total
+    def standing(self, plans_of: str | None = None) -> Standing:
+        return Standing(self.budget, self.total)
 
     def reserve(self, request: Request) -> Reservation | StoredAnswer:
         if request.body in self.answers and not request.fresh:
@@ -64,9 +64,6 @@ class Memory:
     def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
         raise NotImplementedError
 
-    def plans(self) -> list[PlanState]:
-        return []
-
 
 @dataclass
 class Watched:
@@ -86,12 +83,24 @@ class Watched:
         return self.engine.fetch(statement)
 
 
-def desk(memory: Memory, error: BaseException | None = None) -> Releaser:
+@dataclass
+class Desk:
+    """What a session does: quote, then answer the quote."""
+
+    releaser: Releaser
+
+    def quoted(self, queries: list[Any], payment: Payment) -> Quote:
+        table = Schema().table(self.releaser.engine.columns())
+        return quote(table, queries, payment, self.releaser.account.standing())
+
+    def answer(self, queries: list[Any], payment: Payment) -> list[Answer]:
+        return self.releaser.answer(self.quoted(queries, payment))
+
+
+def desk(memory: Memory, error: BaseException | None = None) -> Desk:
     engine = connect(Source.of(PEOPLE, name="people"))
-    table = Schema().table(engine.columns())
-    return Releaser(
-        "people", "memory://people", Watched(engine, memory.events, error), table, memory, "add-remove", "ann"
-    )
+    watched = Watched(engine, memory.events, error)
+    return Desk(Releaser("people", "memory://people", watched, memory, "ann"))
 
 
 def test_the_charge_is_recorded_before_the_data_is_read_and_the_answer_before_it_is_shown() -> None:
@@ -166,7 +175,7 @@ def test_a_batch_is_reserved_once_and_costs_exactly_the_joint_loss() -> None:
     assert memory.events == ["reserve", "read", "read", "read", "settle"]
     assert len(answers) == 3
     assert memory.total.epsilon == 4 * 500_000_000
-    single = desk(Memory()).priced([Count()], Payment(noise=GeometricMixture("0.1", "0.5", 5))).charge
+    single = desk(Memory()).quoted([Count()], Payment(noise=GeometricMixture("0.1", "0.5", 5))).charge
     assert memory.total.zeta is not None
     assert single.zeta is not None
     assert single.zeta < memory.total.zeta < 4 * single.zeta
@@ -176,8 +185,8 @@ def test_a_histogram_is_charged_once_not_per_cell() -> None:
     releaser = desk(Memory())
     wide = Histogram("age", bins=list(range(1001)))
     assert (
-        releaser.priced([wide], Payment(noise=NOISE)).charge
-        == releaser.priced([Count()], Payment(noise=NOISE)).charge
+        releaser.quoted([wide], Payment(noise=NOISE)).charge
+        == releaser.quoted([Count()], Payment(noise=NOISE)).charge
     )
 
 
@@ -192,9 +201,7 @@ def test_sums_beyond_64_bits_are_whole_and_their_intervals_hold_the_truth() -> N
     database = duckdb.connect()
     database.execute("CREATE TABLE wide AS SELECT 9223372036854775807 AS n FROM range(10000)")
     engine = connect(Source.of(database, name="wide", table="wide"))
-    releaser = Releaser(
-        "wide", "memory://wide", engine, Schema().table(engine.columns()), Memory(), "add-remove", "ann"
-    )
+    releaser = Desk(Releaser("wide", "memory://wide", engine, Memory(), "ann"))
     answer = releaser.answer([Sum("n", low=0, high=2**52, step=1)], Payment(noise=Geometric(1)))[0]
     truth = 10_000 * 2**52
     low, high = answer.interval(level=0.999999)

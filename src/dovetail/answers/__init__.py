@@ -2,5 +2,6 @@
 
 from .answer import Answer
 from .plan import Plan
+from .quote import Quote
 
-__all__ = ["Answer", "Plan"]
+__all__ = ["Answer", "Plan", "Quote"]

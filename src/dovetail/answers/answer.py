@@ -146,7 +146,6 @@ class Answer:
 
     def to_json(self) -> str:
         """Return the answer as JSON text of the format "dovetail.answer/1"."""
-        left = self.remaining
         return json.dumps(
             {
                 "schema": FORMAT,
@@ -164,11 +163,7 @@ class Answer:
                 "together": self.together,
                 "plan": self.plan,
                 "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
-                "remaining": {
-                    "epsilon": str(left.epsilon),
-                    "delta": str(left.delta),
-                    "zeta": None if left.zeta is None else str(left.zeta),
-                },
+                "remaining": self.remaining.to_dict(),
                 "answered_at": self.answered_at.isoformat(),
                 "stored": self.stored,
                 "clamped": self.clamp,

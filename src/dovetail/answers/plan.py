@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
-from dovetail.privacy.charge import UNIT, shown_number
+from dovetail.privacy.charge import DELTA_UNIT, UNIT, shown_number, shown_units
 from dovetail.query.neighbours import Neighbours
 
 
@@ -61,20 +61,32 @@ class Plan:
         >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()
         'epsilon 1 in the worst case, zeta 0.647458 on average'
         """
-        both = Charge.rounded_up(epsilon=self.total.epsilon, zeta=self.total.zeta, renyi=None)
-        worst, average = str(both).split(", ")
-        alone = f"{worst} in the worst case, {average} on average"
+        total = self.total
+        alone = charge_in_words(Charge.rounded_up(epsilon=total.epsilon, zeta=total.zeta, renyi=None))
         if not self.charge.delta:
             return alone
-        epsilon, _, delta = str(self.charge).split(", ")
         more = shown_number(Fraction(self.chance_of_more))
-        return f"{epsilon} at {delta}, more with probability {more}; {alone}"
+        return f"{charge_in_words(self.charge)}, more with probability {more}; {alone}"
 
     def __repr__(self) -> str:
         left = "" if self.left is None else f"{self.left} left of "
         return (
             f"<plan {self.id}: {left}{self.slots} answers with {self.noise}, paid together ({self.price()})>"
         )
+
+
+def charge_in_words(charge: Charge) -> str:
+    """Return a charge with its senses; beside a delta, only epsilon is promised.
+
+    >>> charge_in_words(Charge.approximate("0.5"))
+    'epsilon 0.5 in the worst case, zeta 0.5 on average'
+    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
+    'epsilon 0.5 at delta 1e-7'
+    """
+    epsilon = shown_units(charge.epsilon)
+    if charge.delta:
+        return f"epsilon {epsilon} at delta {shown_number(charge.delta * DELTA_UNIT)}"
+    return f"epsilon {epsilon} in the worst case, zeta {shown_units(charge.zeta)} on average"
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:

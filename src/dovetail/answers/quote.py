@@ -1,21 +1,46 @@
-"""Questions with their noise and their price; nothing has been touched yet."""
+"""A quote: what questions would cost and how exact their answers would be, before any row is read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
+from html import escape
 from typing import Any
 
+from dovetail.check import Real, probability
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Charge
+from dovetail.privacy import Budget, Charge, Remaining
+from dovetail.privacy.charge import UNITS
 from dovetail.query.canonical import Question
+from dovetail.query.neighbours import Neighbours
 
-from .plan import Plan
+from .display import figure, percent
+from .payment import Payment
+from .plan import Plan, charge_in_words
 from .threshold import Threshold
+
+FORMAT = "dovetail.quote/1"
+_UNKNOWN = "as the number of rows allows, which is private"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Standing:
+    """Where a budget stands: its limit (None where nobody has set one), what is spent, and the open plans."""
+
+    budget: Budget | None = None
+    spent: Charge = field(default_factory=Charge.zero)
+    plans: tuple[Plan, ...] = ()
+
+    @property
+    def remaining(self) -> Remaining | None:
+        """What can still be paid outside of plans."""
+        return None if self.budget is None else self.budget.remaining(self.spent)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedQuery:
     """A question with the noise of its components and, where its keys are found out, the threshold."""
 
     question: Question
@@ -23,26 +48,153 @@ class Asked:
     threshold: Threshold | None = None
 
     def to_dict(self) -> dict[str, Any]:
+        """Return what makes two requests the same one."""
         noises = [noise.to_dict() for noise in self.noises]
         found = {"question": self.question.to_dict(), "noise": noises}
         return found if self.threshold is None else found | {"threshold": self.threshold.least}
 
+    def error(self, level: Fraction, *, simultaneous: bool = False) -> Fraction | None:
+        """Return what the error stays within with probability `level`, in each cell or in all at once.
+
+        None where that is private: the error of a mean depends on the number of rows, and how many keys are
+        found out is not known before.
+        """
+        if simultaneous and self.threshold is not None:
+            return None
+        cells = self.question.cells if simultaneous else 1
+        return self.question.measure.error(self.noises, 1 - level, cells)
+
 
 @dataclass(frozen=True, slots=True)
-class Priced:
-    """Questions with their noise and their price; nothing has been touched yet.
+class Quote:
+    """Questions with their noise, their price and their errors; nothing has been read or spent.
 
-    `plan` is what pays, and then `charge` is zero; of a plan that is not open yet, `charge` is its price.
+    `charge` is exactly what an answer to this quote is charged. Where a `plan` pays that is open already it
+    is zero; of a plan that is not open yet (its `id` is 0), it is the price of the whole plan. `slots` is how
+    many of the plan's answers are used. `standing` is where the budget stood when the quote was made.
+
+    >>> from dovetail.noise import Geometric
+    >>> from dovetail.query.canonical import Question
+    >>> from dovetail.query.measures import Rows
+    >>> one = QuotedQuery(Question(Rows()), (Geometric(1),))
+    >>> Quote((one,), Charge.approximate(1), Payment(), Standing(Budget.pure(3)), "add-remove")
+    cost        epsilon 1 in the worst case, zeta 1 on average
+    error       ±3, with probability 95 %
+    remains     epsilon 3
+    affordable  yes
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[QuotedQuery, ...]
     charge: Charge
+    payment: Payment
+    standing: Standing
+    neighbours: Neighbours
     plan: Plan | None = None
     slots: int = 0
 
-    def errors(self, level: Fraction) -> tuple[Fraction | None, ...]:
-        """Return what the error of each answer stays within with probability `level`.
+    @property
+    def level(self) -> Fraction:
+        """The probability of the errors that are shown: the one that was asked for, else 0.95."""
+        return self.payment.probability
 
-        None where that depends on the data, as the error of a mean does on the number of rows.
+    @property
+    def affordable(self) -> bool | None:
+        """Whether the budget, or the plan, pays for it as things stood; None without a budget."""
+        if self.plan is not None and self.slots > self.left:
+            return False
+        budget = self.standing.budget
+        return None if budget is None else budget.allows(self.standing.spent, self.charge)
+
+    @property
+    def left(self) -> int:
+        """How many answers of the plan are left before this one; 0 without a plan."""
+        plan = self.plan
+        return 0 if plan is None else plan.slots if plan.left is None else plan.left
+
+    @property
+    def remaining(self) -> Remaining | None:
+        """What would remain of the budget afterwards; None without a budget, or where it is too small."""
+        budget = self.standing.budget
+        return budget.remaining(self.standing.spent + self.charge) if budget and self.affordable else None
+
+    def errors(self, level: Real | None = None, *, simultaneous: bool = False) -> tuple[Fraction | None, ...]:
+        """Return what the error of each answer stays within with probability `level`; of a mean, None.
+
+        With `simultaneous`, what the errors of all cells of the answer stay within at once.
         """
-        return tuple(each.question.measure.error(each.noises, 1 - level) for each in self.asked)
+        chance = self.level if level is None else probability("level", level, "Give a number such as 0.95.")
+        return tuple(each.error(chance, simultaneous=simultaneous) for each in self.asked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; charges and errors are exact decimals or fractions as text."""
+        return {
+            "schema": FORMAT,
+            "asked": [each.to_dict() for each in self.asked],
+            "errors": list(map(_text, self.errors())),
+            "errors_of_all_cells": list(map(_text, self.errors(simultaneous=True))),
+            "level": str(self.level),
+            "neighbours": self.neighbours,
+            "charge": self.charge.to_dict(),
+            "charge_units": UNITS,
+            "plan": None if self.plan is None else self.plan.to_dict(),
+            "slots": self.slots,
+            "affordable": self.affordable,
+            "remaining": None if self.remaining is None else self.remaining.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return the quote as JSON text of the format "dovetail.quote/1"."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @property
+    def digest(self) -> str:
+        """A short name for exactly this offer: equal for the same questions, noise, charge and plan."""
+        offer: dict[str, Any] = {"asked": [each.to_dict() for each in self.asked]}
+        offer |= {"charge": self.charge.to_dict(), "plan": None if self.plan is None else self.plan.id}
+        offer["neighbours"] = self.neighbours
+        return sha256(json.dumps(offer, sort_keys=True).encode()).hexdigest()
+
+    def words(self) -> dict[str, str]:
+        """Return what a reader wants to know, each after its word."""
+        found = {"cost": self._cost(), "error": self._error()}
+        least = [str(each.threshold.least) for each in self.asked if each.threshold is not None]
+        if least:
+            found["keys"] = f"those whose noisy count reaches {', '.join(least)} are shown"
+        if self.standing.budget is not None:
+            found["remains"] = str(self.standing.remaining)
+            found["affordable"] = "yes" if self.affordable else "no"
+        return found
+
+    def _cost(self) -> str:
+        plan = self.plan
+        if plan is None:
+            return charge_in_words(self.charge)
+        if not plan.id:
+            used = f"; this question uses {self.slots} of them" if self.slots > 1 else ""
+            return f"all {plan.slots} answers together: {plan.price()}{used}"
+        used = f"{self.slots} of the {self.left} answers left of a plan that is paid"
+        return f"nothing more: {used} ({plan.price()})"
+
+    def _error(self) -> str:
+        """Say how exact each answer would be; of several questions, with their names."""
+        texts = []
+        for each, error in zip(self.asked, self.errors(), strict=True):
+            name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
+            cells = " in each cell" if each.question.grouped and error is not None else ""
+            texts.append(name + (_UNKNOWN if error is None else f"±{figure(error)}") + cells)
+        return f"{'; '.join(texts)}, with probability {percent(self.level)}"
+
+    def __str__(self) -> str:
+        words = self.words()
+        wide = max(map(len, words))
+        return "\n".join(f"{word:<{wide}}  {text}" for word, text in words.items())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = (f"<tr><th>{word}</th><td>{escape(text)}</td></tr>" for word, text in self.words().items())
+        return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _text(error: Fraction | None) -> str | None:
+    return None if error is None else str(error)

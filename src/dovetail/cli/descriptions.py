@@ -10,7 +10,6 @@ from dovetail.errors import DovetailError
 from .noise_syntax import spelled
 
 if TYPE_CHECKING:
-    from dovetail.privacy import Charge
     from dovetail.query.canonical import Question
     from dovetail.query.neighbours import Persons
 
@@ -37,21 +36,6 @@ def protected_in_words(neighbours: str, persons: Persons | None) -> str:
 
     unit = persons.unit.name
     return f"{_PERSON[neighbours].format(unit=unit)}: {used_of_a_person(persons)}"
-
-
-def charge_in_words(charge: Charge) -> str:
-    """Return a charge with the worst case first; zeta never stands alone.
-
-    >>> from dovetail.privacy import Charge
-    >>> charge_in_words(Charge.approximate("0.5"))
-    'epsilon 0.5 in the worst case, zeta 0.5 on average'
-    >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
-    'epsilon 0.5 at delta 1e-7'
-    """
-    epsilon, zeta, *delta = str(charge).split(", ")
-    if delta:
-        return f"{epsilon} at {delta[0]}"
-    return f"{epsilon} in the worst case, {zeta} on average"
 
 
 def question_in_words(question: Question) -> str:

@@ -109,13 +109,11 @@ class QueryOptions:
 
     def _bounds(self, column: str, source: Source) -> dict[str, Any]:
         """Return the bounds of a sum: as given, or as the schema declares them."""
+        from dovetail.query.queries import declared_bounds
+
         declared = source.schema.get(column) if source.schema else None
-        bounds = {}
-        for name in ("low", "high", "step"):
-            given = getattr(self, name)
-            bounds[name] = given if given is not None else getattr(declared, name, None)
-        if bounds["step"] is None and declared is not None and declared.type == "integer":
-            bounds["step"] = "1"
+        bounds = declared_bounds(declared)
+        bounds |= {name: given for name in bounds if (given := getattr(self, name)) is not None}
         missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
         if missing:
             raise InvalidQuery(

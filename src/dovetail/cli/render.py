@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from .chart import Line, amount, draw
-from .descriptions import charge_in_words, protected_in_words, question_in_words
+from .descriptions import protected_in_words, question_in_words
 from .noise_syntax import spelled
 from .terminal import printable, say, stdout, table
 
@@ -68,6 +68,8 @@ def said(answer: Answer, noise: str, places: dict[str, str]) -> dict[str, str]:
 
 def cost(answer: Answer) -> str:
     """Return what an answer cost, in words."""
+    from dovetail.answers.plan import charge_in_words
+
     plan = answer.paid_by
     if answer.stored:
         when = f"{answer.answered_at:%Y-%m-%d at %H:%M} UTC"

@@ -8,17 +8,28 @@ from typing import Any, NoReturn
 
 from sqlalchemy import Connection
 
-from dovetail.check import integer
+from dovetail.answers.quote import Standing
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import DELTA_UNIT, Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
+from dovetail.release.plans import stored_plans
 
 from . import requests, runs, vintages
 from .balances import Row, balance, budget_of, dataset_row, most_spent, spent_of, write_sums
 from .grants import grant_row, permitted
 from .pen import Pen
-from .plans import MOST_SLOTS, add_plan, all_plans, like, plan_row, plan_state, same_plan, take_slots
+from .plans import (
+    PlanRequest,
+    add_plan,
+    all_plans,
+    like,
+    plan_row,
+    plan_state,
+    same_plan,
+    take_slots,
+    usable_plans,
+)
 from .principals import analyst_number, number_of
 from .requests import Asking
 from .store import Store
@@ -40,6 +51,11 @@ class DatasetAccount:
         return f"<account of {self.name!r} in {self._store.place}>"
 
     @property
+    def begun(self) -> DatasetAccount:
+        """The account on record: this one."""
+        return self
+
+    @property
     def budget(self) -> Budget:
         """Return the budget as it stands now; its curator may change it."""
         return self.position()[0]
@@ -49,6 +65,16 @@ class DatasetAccount:
         """Return the dataset's secret key: 32 random bytes, fixed for its life, never exported."""
         with self._store.reading() as connection:
             return bytes(dataset_row(connection, self._dataset)["secret"])
+
+    def standing(self, plans_of: str | None = None) -> Standing:
+        """Return the budget and everything charged so far, and the plans that an analyst may use."""
+        with self._store.reading() as connection:
+            row = dataset_row(connection, self._dataset)
+            states: list[PlanState] = []
+            if plans_of is not None:
+                states = usable_plans(connection, self._dataset, number_of(connection, plans_of))
+            budget, spent = budget_of(row["budget"]), most_spent(connection, self._dataset)
+        return Standing(budget, spent, stored_plans(states))
 
     def spent(self) -> Charge:
         """Return everything charged so far, open reservations included; of disjoint vintages, the most."""
@@ -76,23 +102,26 @@ class DatasetAccount:
         LedgerBusy, and once its lease is over it takes the same charge over. Raises BudgetExceeded when the
         charge does not fit the budget or the analyst's allotment, AccessRefused where a grant is needed.
         """
-        analyst = composed("analyst", request.analyst)
-        if request.key is not None:
-            plain("request", request.key)
+        check_request(request)
         with self._store.writing() as pen:
-            row, principal, grant = self._asking(pen.connection, analyst)
-            chosen = vintages.choose(pen.connection, row, request.vintages, request.version)
-            asking = Asking(request, row, principal, chosen)
-            known = requests.answered_before(pen, asking, self._store.lease)
-            if known is not None:
-                return known
-            if principal is None:
-                principal = analyst_number(pen, analyst)
-            if request.plan is None:
-                paid = self._pay(pen, row, grant, chosen, request.charge)
-            else:
-                paid = self._use_plan(pen, request, principal, chosen)
-            return requests.begin(pen, asking, principal, paid, self._store.lease)
+            return self.reserve_with(pen, request)
+
+    def reserve_with(self, pen: Pen, request: Request) -> Reservation | StoredAnswer:
+        """Reserve as a part of what this pen records."""
+        analyst = composed("analyst", request.analyst)
+        row, principal, grant = self._asking(pen.connection, analyst)
+        chosen = vintages.choose(pen.connection, row, request.vintages, request.version)
+        asking = Asking(request, row, principal, chosen)
+        known = requests.answered_before(pen, asking, self._store.lease)
+        if known is not None:
+            return known
+        if principal is None:
+            principal = analyst_number(pen, analyst)
+        if request.plan is None:
+            paid = self._pay(pen, row, grant, chosen, request.charge)
+        else:
+            paid = self._use_plan(pen, request, principal, chosen)
+        return requests.begin(pen, asking, principal, paid, self._store.lease)
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
@@ -130,7 +159,7 @@ class DatasetAccount:
         it stands, and nothing is charged. Another one on purpose has another `name`. A `shared` plan is the
         same for every analyst and may be used by all of them.
         """
-        return self._opened(body, charge, slots, analyst, name, shared, vintage, None)
+        return self._opened(PlanRequest(body, charge, slots, analyst, name, shared, tuple(vintage)))
 
     def open_run(
         self,
@@ -148,7 +177,8 @@ class DatasetAccount:
 
         Where the run was opened before, these thresholds are forgotten and the first ones hold.
         """
-        return self._opened(body, charge, updates, analyst, name, shared, vintage, thresholds)
+        asked = PlanRequest(body, charge, updates, analyst, name, shared, tuple(vintage), thresholds)
+        return self._opened(asked)
 
     def thresholds(self, run: int) -> tuple[int, int]:
         """Return the private thresholds of a run, checked against the commitment in the record."""
@@ -217,33 +247,28 @@ class DatasetAccount:
         with self._store.writing() as pen:
             vintages.set_version(pen, self._dataset, version, vintage, None)
 
-    def _opened(
-        self,
-        body: str,
-        charge: Charge,
-        slots: int,
-        analyst: str,
-        name: str | None,
-        shared: bool,
-        labels: Sequence[str],
-        secret: tuple[int, int] | None,
-    ) -> PlanState:
-        analyst = composed("analyst", analyst)
-        slots = integer("queries", slots, low=1, high=MOST_SLOTS)
-        name = None if name is None else composed("name", name)
+    def _opened(self, asked: PlanRequest) -> PlanState:
+        asked = asked.checked()
         with self._store.writing() as pen:
-            row, principal, grant = self._asking(pen.connection, analyst)
-            chosen = vintages.choose(pen.connection, row, labels, None)
-            sought = like(self._dataset, chosen.vintages, body, slots, name)
-            before = same_plan(pen.connection, sought, principal, shared)
-            if before is None:
-                owner = analyst_number(pen, analyst) if principal is None else principal
-                paid = self._pay(pen, row, grant, chosen, charge)
-                if secret is not None:
-                    paid |= runs.keep_thresholds(pen, *secret)
-                number = add_plan(pen, sought, body, owner, shared, paid)
-            else:
-                number = before["id"]
+            number = self.open_with(pen, asked)
+        return self.plan_state(number)
+
+    def open_with(self, pen: Pen, asked: PlanRequest) -> int:
+        """Open a plan, or find the same one, as a part of what this pen records; return its number."""
+        row, principal, grant = self._asking(pen.connection, asked.analyst)
+        chosen = vintages.choose(pen.connection, row, asked.vintages, None)
+        sought = like(self._dataset, chosen.vintages, asked.body, asked.slots, asked.name)
+        before = same_plan(pen.connection, sought, principal, asked.shared)
+        if before is not None:
+            return int(before["id"])
+        owner = analyst_number(pen, asked.analyst) if principal is None else principal
+        paid = self._pay(pen, row, grant, chosen, asked.charge)
+        if asked.secret is not None:
+            paid |= runs.keep_thresholds(pen, *asked.secret)
+        return add_plan(pen, sought, asked.body, owner, asked.shared, paid)
+
+    def plan_state(self, number: int) -> PlanState:
+        """Return a plan as it stands now."""
         with self._store.reading() as connection:
             made = plan_row(connection, number, self._dataset)
             assert made is not None
@@ -270,27 +295,11 @@ class DatasetAccount:
                 row = balance(pen.connection, subject, vintage)
                 spent = spent_of(row)
                 if not limit.allows(spent, charge):
-                    self._refuse(dataset, limit, spent, charge, subject != dataset["id"])
+                    own = subject == dataset["id"]
+                    hidden = own and dataset["answers"] == "own"
+                    refuse_charge(self.name, limit, spent, charge, allotted=not own, hidden=hidden)
                 sums.append((row, spent + charge))
         return {"charge": charge.to_dict(), "on": write_sums(pen, sums)}
-
-    def _refuse(self, dataset: Row, limit: Budget, spent: Charge, charge: Charge, allotted: bool) -> NoReturn:
-        """Say which of the two is short; what others have spent is told only where answers are shared."""
-        if not allotted and dataset["answers"] == "own":
-            raise BudgetExceeded(
-                f"this costs {charge}, and the limit of {self.name!r} is reached. Nothing was spent. Ask for "
-                "less accuracy, or for fewer answers; its curator knows what is left.",
-                requested=charge,
-            )
-        remaining = limit.remaining(spent)
-        smaller = "a smaller delta, " if charge.delta * DELTA_UNIT > remaining.delta > 0 else ""
-        short = f"your allotment for {self.name!r}" if allotted else f"the budget of {self.name!r}"
-        raise BudgetExceeded(
-            f"this costs {charge}, but of {short} ({limit}) there remains {remaining}. "
-            f"Nothing was spent. Ask for {smaller}less accuracy, or for fewer answers.",
-            requested=charge,
-            remaining=remaining,
-        )
 
     def _use_plan(self, pen: Pen, request: Request, principal: int, chosen: Chosen) -> dict[str, Any]:
         """Take slots of a plan, or hold one update of an online run; the plan must be for the same rows."""
@@ -309,3 +318,31 @@ class DatasetAccount:
 
     def _close(self, pen: Pen, reservation: Reservation, state: str, content: dict[str, Any]) -> datetime:
         return requests.close(pen, reservation, self._dataset, self.name, state, content)
+
+
+def check_request(request: Request) -> None:
+    """Refuse names and keys that no record could hold."""
+    composed("analyst", request.analyst)
+    if request.key is not None:
+        plain("request", request.key)
+
+
+def refuse_charge(
+    name: str, limit: Budget, spent: Charge, charge: Charge, *, allotted: bool = False, hidden: bool = False
+) -> NoReturn:
+    """Say which is short, budget or allotment; where `hidden`, nothing of what others have spent is told."""
+    if hidden:
+        raise BudgetExceeded(
+            f"this costs {charge}, and the limit of {name!r} is reached. Nothing was spent. Ask for "
+            "less accuracy, or for fewer answers; its curator knows what is left.",
+            requested=charge,
+        )
+    remaining = limit.remaining(spent)
+    smaller = "a smaller delta, " if charge.delta * DELTA_UNIT > remaining.delta > 0 else ""
+    short = f"your allotment for {name!r}" if allotted else f"the budget of {name!r}"
+    raise BudgetExceeded(
+        f"this costs {charge}, but of {short} ({limit}) there remains {remaining}. "
+        f"Nothing was spent. Ask for {smaller}less accuracy, or for fewer answers.",
+        requested=charge,
+        remaining=remaining,
+    )

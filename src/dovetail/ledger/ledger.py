@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import Literal
 
 from sqlalchemy import Connection, select
 
@@ -15,6 +16,7 @@ from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
 from .backup import back_up, keep_copy
+from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
 from .chain import Head
 from .export import export
@@ -27,13 +29,12 @@ from .registry import (
     check_budget,
     check_name,
     find,
+    is_new,
     known_at,
     protected_by,
-    registered,
     rename,
     retire,
     set_policy,
-    settle_protects,
     settled,
 )
 from .schema import ledger as head_row
@@ -69,7 +70,7 @@ class Ledger:
         cls,
         location: str | Path,
         *,
-        create: bool = False,
+        create: bool | Literal["later"] = False,
         witness: str | Path | Head | None = None,
         copy: bool = False,
         patience: float = _PATIENCE,
@@ -78,7 +79,8 @@ class Ledger:
         """Open a ledger after checking its head, what it holds and its witness; refuse one that fails.
 
         The ledger remembers its witness; `witness` names the file again, or is a head (`NUMBER:HASH`) that
-        the operator noted, which then counts instead. `create` makes the ledger first if there is none.
+        the operator noted, which then counts instead. `create` makes the ledger first if there is none;
+        create="later" leaves that to the first charge of a `prospective_account`.
         A `copy` (a backup) is only read, and its witness is not asked. After `lease` seconds without an
         answer, a retry takes over what was reserved.
         """
@@ -87,6 +89,8 @@ class Ledger:
             if not store.exists():
                 if not create:
                     raise LedgerError(f"there is no ledger at {store.place}. Make one with Ledger.create.")
+                if create == "later":
+                    return cls(store)
                 _create(store)
             with store.reading() as connection, sound():
                 check_opening(connection, noted or _witnessed(store, connection))
@@ -180,24 +184,35 @@ class Ledger:
         `protects` says for whom charges are computed, such as "a row added or removed". The first one to say
         it settles it; another one is then a BudgetMismatch too, because charges of both do not add up.
         """
-        dataset = composed("name", dataset)
-        listed = (source,) if isinstance(source, str | None) else tuple(source)
-        at = tuple(composed("source", each) for each in listed if each is not None)
-        if budget is not None:
-            checked_budget(budget)
+        said = _registration(dataset, budget, source, share, protects)
         with self._store.reading() as connection:
-            number = settled(connection, dataset, at)
+            number = settled(connection, said.name, said.sources)
             new = number is None or (protects is not None and protected_by(connection, number) is None)
             if number is not None and not new:
                 check_budget(connection, number, budget, protects)
-                check_name(connection, number, dataset, share)
-                return DatasetAccount(self._store, number, dataset)
+                check_name(connection, number, said.name, share)
+                return DatasetAccount(self._store, number, said.name)
         with self._store.writing() as pen:
-            number = registered(pen, dataset, at, budget, share, protects)
-            check_budget(pen.connection, number, budget, protects)
-            check_name(pen.connection, number, dataset, share)
-            settle_protects(pen, number, protects)
-        return DatasetAccount(self._store, number, dataset)
+            number = said.record(pen)
+        return DatasetAccount(self._store, number, said.name)
+
+    def prospective_account(
+        self,
+        dataset: str,
+        *,
+        budget: Budget | None = None,
+        source: str | Sequence[str] | None = None,
+        protects: str | None = None,
+    ) -> DatasetAccount | NewAccount:
+        """Return the account of a dataset; a new one is recorded with its first charge, not before."""
+        said = _registration(dataset, budget, source, None, protects)
+        known = False
+        if self._store.exists():
+            with self._store.reading() as connection:
+                known = not is_new(connection, said.name, said.sources)
+        if known:
+            return self.account(dataset, budget=budget, source=source, protects=protects)
+        return NewAccount(self._store, said)
 
     def knows(self, *source: str) -> bool:
         """Tell whether a budget is kept for data that share rows with a source."""
@@ -319,6 +334,20 @@ def _witnessed(store: Store, connection: Connection) -> Head | None:
     named = connection.execute(select(head_row.c.witness)).scalar_one()
     witness = store.given if store.copy else store.witness_at(connection, named)
     return None if witness is None else witness.newest()
+
+
+def _registration(
+    dataset: str,
+    budget: Budget | None,
+    source: str | Sequence[str] | None,
+    share: bool | None,
+    protects: str | None,
+) -> Registration:
+    listed = (source,) if isinstance(source, str | None) else tuple(source)
+    at = tuple(composed("source", each) for each in listed if each is not None)
+    if budget is not None:
+        checked_budget(budget)
+    return Registration(composed("name", dataset), at, budget, share, protects)
 
 
 def _number(connection: Connection, name: str | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -17,9 +18,33 @@ from .pen import Pen, event_at
 from .prepared_statements import run
 from .principals import public_id
 from .schema import plans
-from .text import digest
+from .text import composed, digest
 
 MOST_SLOTS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """A plan that somebody wants to open; `secret` are the thresholds of an online run."""
+
+    body: str
+    charge: Charge
+    slots: int
+    analyst: str
+    name: str | None = None
+    shared: bool = False
+    vintages: tuple[str, ...] = ()
+    secret: tuple[int, int] | None = None
+
+    def checked(self) -> PlanRequest:
+        """Refuse names that no record could hold, and too many slots."""
+        return replace(
+            self,
+            analyst=composed("analyst", self.analyst),
+            slots=integer("queries", self.slots, low=1, high=MOST_SLOTS),
+            name=None if self.name is None else composed("name", self.name),
+        )
+
 
 _PLAN = select(plans).where(plans.c.id == bindparam("plan"), plans.c.dataset == bindparam("of"))
 _SAME = select(plans).where(
@@ -28,6 +53,8 @@ _SAME = select(plans).where(
         for name in ("dataset", "vintages", "name", "question", "slots")
     )
 )
+_PLANS = select(plans).where(plans.c.dataset == bindparam("of")).order_by(plans.c.id)
+_USABLE = _PLANS.where((plans.c.owner == bindparam("by")) | (plans.c.shared == 1))
 _SHARED = _SAME.where(plans.c.shared == 1).order_by(plans.c.id).limit(1)
 _OWN = _SAME.where(plans.c.owner == bindparam("by"), plans.c.shared == 0).limit(1)
 
@@ -110,5 +137,13 @@ def plan_state(connection: Connection, row: Row) -> PlanState:
 
 def all_plans(connection: Connection, dataset: int) -> list[PlanState]:
     """Return the plans of a dataset, oldest first."""
-    rows = connection.execute(select(plans).where(plans.c.dataset == dataset).order_by(plans.c.id))
-    return [plan_state(connection, dict(row)) for row in rows.mappings().all()]
+    return _states(connection, _PLANS, {"of": dataset})
+
+
+def usable_plans(connection: Connection, dataset: int, principal: int | None) -> list[PlanState]:
+    """Return the plans that somebody opened or that are shared, oldest first; None is nobody known yet."""
+    return _states(connection, _USABLE, {"of": dataset, "by": -1 if principal is None else principal})
+
+
+def _states(connection: Connection, query: Any, values: dict[str, int]) -> list[PlanState]:
+    return [plan_state(connection, row._asdict()) for row in run(connection, query, values).rows]

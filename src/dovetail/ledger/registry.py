@@ -82,9 +82,7 @@ def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str
 
 def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, protects: str | None) -> int:
     if budget is None:
-        raise InvalidParameter(
-            "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
-        )
+        raise missing_budget(name)
     number, secret = pen.next, random_bytes(32)
     content: dict[str, Any] = {
         "name": name,
@@ -103,6 +101,13 @@ def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, pr
     pen.insert(names, {"name": name, "dataset": number, "shown": number})
     pen.record("dataset", number, content)
     return number
+
+
+def missing_budget(name: str) -> InvalidParameter:
+    """Return what is said where nobody named a budget."""
+    return InvalidParameter(
+        "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
+    )
 
 
 def check_name(connection: Connection, dataset: int, name: str, share: bool | None) -> None:
@@ -222,6 +227,11 @@ def known_at(connection: Connection, at: tuple[str, ...]) -> list[int]:
         return []
     rows = connection.execute(select(sources.c.source, sources.c.dataset)).all()
     return sorted({row.dataset for row in rows if any(overlap(row.source, source) for source in at)})
+
+
+def is_new(connection: Connection, name: str, at: tuple[str, ...]) -> bool:
+    """Tell whether neither the name nor any of the rows has a budget."""
+    return _named(connection, name) is None and not known_at(connection, at)
 
 
 def _exactly_at(connection: Connection, source: str) -> list[int]:

@@ -117,6 +117,23 @@ def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> Integ
     return min(shaped, plain, key=lambda noise: noise.variance())
 
 
+def noise_of_plan(
+    within: Fraction, probability: Fraction, slots: int, budget: Budget, neighbours: Neighbours
+) -> IntegerNoise:
+    """Return the noise of which `slots` counts of such an accuracy cost least in the budget's currency.
+
+    >>> noise_of_plan(Fraction(5), Fraction(95, 100), 10, Budget.pure(1), "add-remove")
+    PiecewiseGeometric(rates=('0.53818',))
+    """
+    cost: dict[str, Any] = {}
+    if budget.currency == "approximate":
+        cost = {"delta": budget.delta_limit}
+    if budget.currency == "zeta":
+        cost = {"minimise": "zeta", "max_epsilon": budget.epsilon_limit}
+    cells = (1,) * parts_per_slot(neighbours)
+    return _designed(cells, within=within, probability=probability, queries=slots, **cost)
+
+
 def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
     """Return the geometric noise that spends the budget: uses together have less than their sum of zeta."""
     assert budget.zeta_limit is not None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dovetail.answers.payment import Payment, noise_of_slots
 from dovetail.answers.plan import Plan, parts_per_slot, whole_loss
+from dovetail.answers.quote import Standing
+from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.query.canonical import Question
 from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
 
+from .calibration import noise_of_budget, noise_of_plan
 from .composition import cheapest, payable
 from .sensitivity import grows_outward, moves
 from .stretching import covering_noises
@@ -52,9 +56,47 @@ def _moves(plan: Plan, question: Question) -> tuple[Move, ...]:
     return moves(question, plan.neighbours, grows_outward(plan.noise))
 
 
+def planned(payment: Payment, standing: Standing, neighbours: Neighbours) -> Plan:
+    """Return the plan of so many answers as a payment names them: one that is open already, or its sketch."""
+    slots, budget = payment.queries, standing.budget
+    assert slots is not None
+    alike = [plan for plan in standing.plans if (plan.slots, plan.neighbours) == (slots, neighbours)]
+    if payment.noise is None and payment.within is None:
+        whole = _whole_plan(slots, standing, neighbours)
+        if whole is not None:
+            return whole
+        if budget is None:
+            raise InvalidParameter("budget", None, "known where its whole is planned", "Give within= too.")
+        noise = noise_of_budget(budget, slots, neighbours)
+        return sketched_plan(noise, slots, neighbours, standing, session=True)
+    if payment.within is None:
+        noise = noise_of_slots("noise", payment.noise, payment.sensitivity)
+    else:
+        goal = (payment.within, payment.probability)
+        noise = noise_of_plan(*goal, slots, budget or Budget.pure(1), neighbours)
+    open_ = (plan for plan in alike if plan.noise == noise and not plan.session)
+    return next(open_, None) or sketched_plan(noise, slots, neighbours, standing)
+
+
+def _whole_plan(slots: int, standing: Standing, neighbours: Neighbours) -> Plan | None:
+    """Return the plan of the whole budget as it was opened before; it has one number of answers."""
+    for plan in standing.plans:
+        if plan.session:
+            if (plan.slots, plan.neighbours) == (slots, neighbours):
+                return plan
+            raise InvalidParameter(
+                "queries",
+                slots,
+                f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
+                "Leave queries= out to pay for each answer from what remains.",
+            )
+    return None
+
+
 def sketched_plan(
-    noise: IntegerNoise, slots: int, neighbours: Neighbours, budget: Budget, spent: Charge
+    noise: IntegerNoise, slots: int, neighbours: Neighbours, standing: Standing, *, session: bool = False
 ) -> Plan:
     """Return a plan as it would be charged now; nobody has paid for it, so nothing is answered from it."""
     loss = whole_loss(noise, slots * parts_per_slot(neighbours))
-    return Plan(0, noise, slots, plan_charge(loss, budget, spent), neighbours)
+    charge = plan_charge(loss, standing.budget or Budget.pure(1), standing.spent)
+    return Plan(0, noise, slots, charge, neighbours, session)

@@ -51,6 +51,14 @@ class Remaining:
     def __repr__(self) -> str:
         return f"<remaining: {self}>"
 
+    def to_dict(self) -> dict[str, str | None]:
+        """Return a JSON-ready form, exact."""
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "zeta": None if self.zeta is None else str(self.zeta),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

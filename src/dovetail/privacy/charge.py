@@ -162,8 +162,7 @@ class Charge:
 
     def __str__(self) -> str:
         parts = [
-            f"{name} {_shown_units(value)}"
-            for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta))
+            f"{name} {shown_units(value)}" for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta))
         ]
         if self.delta:
             parts.append(f"delta {shown_number(self.delta * DELTA_UNIT)}")
@@ -211,7 +210,7 @@ def shown_number(value: Fraction, *, down: bool = False) -> str:
     return f"{number:f}" if number == 0 or -5 < number.adjusted() < 9 else f"{number:e}"
 
 
-def _shown_units(units: int | None) -> str:
+def shown_units(units: int | None) -> str:
     return "without bound" if units is None else shown_number(units * UNIT)
 
 

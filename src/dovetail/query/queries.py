@@ -12,7 +12,7 @@ from dovetail.check import positive, rational
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 from .canonical import Question
-from .column import public_values
+from .column import Column, public_values
 from .condition import Condition, checked
 from .field import MOST_CELLS, kind_of
 from .measures import Average, Distinct, Lattice, Rows, Total, Weighted
@@ -93,9 +93,9 @@ class CountDistinct(Histogram):
 @dataclass(frozen=True, slots=True)
 class _Summed:
     column: str
-    low: Any
-    high: Any
-    step: Any
+    low: Any = None
+    high: Any = None
+    step: Any = None
     where: str | Condition | None = None
     by: tuple[str, ...] = ()
     keys: Any = None
@@ -113,7 +113,8 @@ class _Summed:
 class Sum(_Summed):
     """The sum of a column: each row is clamped to [low, high], rounded to a multiple of step, then added.
 
-    Rows without a number (NULL, NaN, infinite, text) add 0.
+    Rows without a number (NULL, NaN, infinite, text) add 0. Of low, high and step, what is left out is what
+    the schema declares.
 
     >>> Sum("age", low=0, high=100, step=1).high
     100
@@ -194,11 +195,32 @@ def limited(axes: tuple[Any, ...]) -> tuple[Any, ...]:
     return axes
 
 
+def declared_bounds(column: Column | None) -> dict[str, Any]:
+    """Return what the schema says of the sums of a column; whole numbers are rounded to 1.
+
+    >>> declared_bounds(Column("age", "integer", low=0, high=120))
+    {'low': Fraction(0, 1), 'high': Fraction(120, 1), 'step': 1}
+    """
+    found = {name: getattr(column, name, None) for name in ("low", "high", "step")}
+    if found["step"] is None and column is not None and column.type == "integer":
+        found["step"] = 1
+    return found
+
+
 def lattice(column: str, low: object, high: object, step: object, table: Table) -> Lattice:
     """Check the bounds of a sum: public, apart, and whole multiples of the step."""
     field = table.field(column, asked="number")
     if field.kind not in ("integer", "number"):
         raise InvalidQuery(f"The type of {field.name} is {field.kind}; only numbers can be summed.")
+    given = {"low": low, "high": high, "step": step}
+    declared = declared_bounds(table.schema.get(field.name))
+    low, high, step = (declared[name] if value is None else value for name, value in given.items())
+    missing = [name for name, value in (("low", low), ("high", high), ("step", step)) if value is None]
+    if missing:
+        raise InvalidQuery(
+            f"Nothing says what a row of {field.name} can add to a sum: each is clamped to [low, high] and "
+            f"rounded to a multiple of step. Give {', '.join(missing)}, or declare them in the schema."
+        )
     unit = positive("step", step, "Values are rounded to multiples of it, for example 1 or 0.01.")
     points = []
     for name, value in (("low", low), ("high", high)):

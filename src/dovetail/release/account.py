@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from dovetail.privacy import Budget, Charge
+    from dovetail.answers.quote import Standing
+    from dovetail.privacy import Charge
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +77,14 @@ class Account(Protocol):
     """One dataset's budget, kept durably."""
 
     @property
-    def budget(self) -> Budget: ...
-
-    @property
     def secret(self) -> bytes:
         """The dataset's own key, fixed for its life: it decides which rows of a person are used."""
 
-    def position(self) -> tuple[Budget, Charge]:
-        """Return the budget and everything charged so far, as they stood at one moment."""
+    def standing(self, plans_of: str | None = None) -> Standing:
+        """Return the budget and everything charged so far, as they stood at one moment.
 
-    def spent(self) -> Charge:
-        """Return everything charged so far, unanswered reservations included."""
+        Unanswered reservations are charged too. With `plans_of`, also the plans that this analyst may use.
+        """
 
     def reserve(self, request: Request) -> Reservation | StoredAnswer:
         """Charge the request durably, or return the stored answer to the same question.
@@ -114,6 +112,3 @@ class Account(Protocol):
 
         The same body, slots, analyst and name give the same plan, charged once; a `shared` one is everyone's.
         """
-
-    def plans(self) -> list[PlanState]:
-        """Return the plans of this dataset, oldest first."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dovetail.cli.chart import Line, draw
-from dovetail.cli.descriptions import charge_in_words
 from dovetail.cli.error_report import worded
 from dovetail.cli.noise_figures import NoiseFigures, change
 from dovetail.cli.noise_syntax import spelled
@@ -130,6 +129,7 @@ def _verdict(screen: Console, senses: list[NoiseFigures]) -> None:
 
 
 def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> None:
+    from dovetail.answers.plan import charge_in_words
     from dovetail.privacy import Budget
     from dovetail.session import Session
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import typer
 
 from dovetail.cli import options as o
@@ -39,11 +37,10 @@ def release(
     """
     giving.check()
     source = opening.source(data)
-    query, payment = asked.query(source), paying.read()
-    opening.rehearse(source, payment, query, giving)
-    with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
-        pay = payment.on(session, query, opening.neighbours)
-        answer = session.batch([query], **giving.keywords, **pay)[0]
+    query, pay = asked.query(source), paying.keywords()
+    with opening.session(source, analyst=giving.analyst) as session:
+        with paying.working():
+            quote = session.quote(query, **giving.keywords, **pay)
+        answer = session.answer(quote)[0]
         places = places_of(session)
-    # A plan by accuracy pays too: show what was asked for.
-    giving.give(replace(answer, level=payment.level), as_csv, show, places)
+    giving.give(answer, as_csv, show, places)

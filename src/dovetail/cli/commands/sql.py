@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import typer
 
 from dovetail.cli import options as o
@@ -34,11 +32,9 @@ def sql(
     and bounds come from the schema. The cost is told beforehand by price --sql.
     """
     giving.check()
-    source, payment = opening.source(data), paying.read()
-    opening.rehearse(source, payment, text, giving)
-    with opening.session(source, queries=payment.shares, analyst=giving.analyst) as session:
-        pay = payment.on(session, text, opening.neighbours)
-        answer = session.sql(text, **giving.keywords, **pay)
+    source, pay = opening.source(data), paying.keywords()
+    with opening.session(source, analyst=giving.analyst) as session:
+        with paying.working():
+            answer = session.sql(text, **giving.keywords, **pay)
         places = places_of(session)
-    answers = tuple(replace(each, level=payment.level) for each in answer.answers)
-    giving.give(replace(answer, answers=answers), table_as_csv, show_table, places)
+    giving.give(answer, table_as_csv, show_table, places)

@@ -142,9 +142,12 @@ class Measure(ABC):
         step = self.step()
         return [Bar((cell[0] - width) * step, (cell[0] + width) * step) for cell in cells]
 
-    def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
-        """Return what the error of each number stays within but for the chance; None where data decide it."""
-        return half_width(noises[0], chance, 1) * self.step() if self.one_integer() else None
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
+        """Return what the error of each of `cells` stays within at once, but for the chance.
+
+        None where data decide it.
+        """
+        return half_width(noises[0], chance, cells) * self.step() if self.one_integer() else None
 
     # How it is written
 

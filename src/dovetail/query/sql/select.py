@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dovetail.errors import InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.query.condition import Condition
-from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum
+from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
 
 from .order import Column, Direction, read_limit, read_order, whole
@@ -209,17 +209,15 @@ class _Reader:
             raise self.refuse(
                 node, f"The type of {name} is {self.table.kind(name)}; only numbers can be summed."
             )
-        step = None if declared is None else declared.step
-        if declared is not None and declared.type == "integer" and step is None:
-            step = 1
-        if declared is None or None in (declared.low, declared.high, step):
+        low, high, step = declared_bounds(declared).values()
+        if None in (low, high, step):
             method = "sum" if isinstance(node, exp.Sum) else "mean"
             raise self.refuse(
                 node,
                 f"The bounds of {name} are not public. Declare its low, high and step in the schema, or "
                 f"ask session.{method}({name!r}, low=..., high=..., step=...).",
             )
-        return declared.low, declared.high, step
+        return low, high, step
 
 
 def _more_than(node: Any, *expected: str) -> bool:

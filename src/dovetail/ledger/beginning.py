@@ -1,0 +1,128 @@
+"""A budget that is not on record yet: it is fixed together with its first charge, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from dovetail.answers.quote import Standing
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import Charge
+from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
+
+from .account import DatasetAccount, check_request, refuse_charge
+from .pen import Pen
+from .plans import PlanRequest
+from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
+from .store import Store
+
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a dataset is recorded with: its name, where its rows are, its budget and whom that protects."""
+
+    name: str
+    sources: tuple[str, ...] = ()
+    budget: Budget | None = None
+    share: bool | None = None
+    protects: str | None = None
+
+    def record(self, pen: Pen) -> int:
+        """Record what is new about the dataset; return its number."""
+        number = registered(pen, self.name, self.sources, self.budget, self.share, self.protects)
+        check_budget(pen.connection, number, self.budget, self.protects)
+        check_name(pen.connection, number, self.name, self.share)
+        settle_protects(pen, number, self.protects)
+        return number
+
+
+class NewAccount:
+    """The account of a dataset that nobody was charged for yet (see `release.account.Account`).
+
+    What is refused leaves no trace: no ledger is made and no budget is fixed before the first charge, which
+    is recorded in one transaction with the dataset itself.
+    """
+
+    def __init__(self, store: Store, registration: Registration) -> None:
+        self._store = store
+        self._registration = registration
+        self._account: DatasetAccount | None = None
+
+    def __repr__(self) -> str:
+        return f"<account of {self._registration.name!r}, to be kept in {self._store.place}>"
+
+    @property
+    def begun(self) -> DatasetAccount | None:
+        """The account on record, if somebody was charged meanwhile."""
+        if self._account is None and self._store.exists():
+            said = self._registration
+            with self._store.reading() as connection:
+                number = settled(connection, said.name, said.sources)
+                if number is not None:
+                    check_budget(connection, number, said.budget, said.protects)
+                    self._account = DatasetAccount(self._store, number, said.name)
+        return self._account
+
+    @property
+    def secret(self) -> bytes:
+        """Return the dataset's secret key, which is made with the record."""
+        return self._on_record().secret
+
+    def standing(self, plans_of: str | None = None) -> Standing:
+        """Return the budget that was named, of which nothing is spent, or where it stands meanwhile."""
+        begun = self.begun
+        return Standing(self._registration.budget) if begun is None else begun.standing(plans_of)
+
+    def reserve(self, request: Request) -> Reservation | StoredAnswer:
+        """Record the dataset with its first charge."""
+        if self.begun is not None:
+            return self.begun.reserve(request)
+        check_request(request)
+        return self._begin(request.charge, lambda account, pen: account.reserve_with(pen, request))
+
+    def settle(self, reservation: Reservation, answer: str) -> datetime:
+        """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
+        return self._on_record().settle(reservation, answer)
+
+    def fail(self, reservation: Reservation, reason: str) -> None:
+        """Record that no answer was given."""
+        self._on_record().fail(reservation, reason)
+
+    def open_plan(
+        self,
+        body: str,
+        charge: Charge,
+        slots: int,
+        analyst: str,
+        *,
+        name: str | None = None,
+        shared: bool = False,
+    ) -> PlanState:
+        """Record the dataset with a plan as its first charge."""
+        if self.begun is not None:
+            return self.begun.open_plan(body, charge, slots, analyst, name=name, shared=shared)
+        asked = PlanRequest(body, charge, slots, analyst, name, shared).checked()
+        number = self._begin(charge, lambda account, pen: account.open_with(pen, asked))
+        return self._on_record().plan_state(number)
+
+    def _begin(self, charge: Charge, made: Callable[[DatasetAccount, Pen], _Made]) -> _Made:
+        """Record the dataset and what `made` charges, all or nothing."""
+        said = self._registration
+        if said.budget is None:
+            raise missing_budget(said.name)
+        if not said.budget.allows(Charge.zero(), charge):
+            refuse_charge(said.name, said.budget, Charge.zero(), charge)
+        self._store.create()
+        with self._store.writing() as pen:
+            account = DatasetAccount(self._store, said.record(pen), said.name)
+            result = made(account, pen)
+        self._account = account
+        return result
+
+    def _on_record(self) -> DatasetAccount:
+        assert self._account is not None, "something was charged before"
+        return self._account

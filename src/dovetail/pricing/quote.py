@@ -1,0 +1,202 @@
+"""From queries and a payment to noise, charge and errors: the one place where answers are priced.
+
+Nothing here reads a row or a ledger. Whoever knows the public columns and where the budget stands gets the
+same quote: a session, the command line, a service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+from math import floor
+from typing import Any
+
+from dovetail.answers.payment import Payment
+from dovetail.answers.plan import Plan
+from dovetail.answers.quote import Quote, QuotedQuery, Standing
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
+from dovetail.noise import IntegerNoise
+from dovetail.privacy import Budget, Charge
+from dovetail.privacy.charge import DELTA_UNIT
+from dovetail.query import Query
+from dovetail.query.canonical import Question, never_negative
+from dovetail.query.neighbours import Neighbours, Persons
+from dovetail.query.partitions import DISCOVER
+from dovetail.query.schema import Table
+
+from .calibration import noises_at_price, noises_composed, noises_within
+from .composition import at_price, charge_of
+from .partition_selection import threshold_for
+from .plans import noises_for, planned, slots_for
+from .stretching import scaled_noises
+
+MOST_TOGETHER = 10_000
+
+Noises = list[tuple[IntegerNoise, ...]]
+
+
+def quote(
+    table: Table,
+    queries: Query | Iterable[Query],
+    payment: Payment,
+    standing: Standing,
+    *,
+    neighbours: Neighbours = "add-remove",
+    persons: Persons | None = None,
+) -> Quote:
+    """Return what queries would cost together and how exact they would be, from their text alone.
+
+    Where no budget is set yet, they are priced as under one of the currency of `spend`, else of pure epsilon.
+
+    >>> from dovetail.query import Count
+    >>> from dovetail.query.schema import Schema
+    >>> quote(Schema().table({}), Count(), Payment.of(within=5), Standing()).charge
+    <charge: epsilon 0.53818, zeta 0.53818>
+    """
+    questions = tuple(_checked(query, table, persons) for query in _listed(queries))
+    if payment.clamp and not all(map(never_negative, questions)):
+        raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
+    if payment.plan is not None:
+        return _by_plan(questions, payment, standing, _paid_plan(payment.plan, standing, neighbours))
+    if payment.queries is not None:
+        return _by_plan(questions, payment, standing, planned(payment, standing, neighbours))
+    return _by_answer(questions, payment, standing, neighbours)
+
+
+def _listed(queries: Any) -> list[Query]:
+    """Return one query or several as a list, which may not be endless."""
+    listed = list(islice(queries, MOST_TOGETHER + 1)) if isinstance(queries, Iterable) else [queries]
+    if not 0 < len(listed) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in listed):
+        raise InvalidParameter(
+            "queries", queries, f"a list of 1 to {MOST_TOGETHER} queries", 'For example [Count("age > 40")].'
+        )
+    return listed
+
+
+def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
+    question = query.checked(table)
+    if persons is not None:
+        return replace(question, persons=persons)
+    if question.measure.counts_persons:
+        raise InvalidQuery(
+            "Counting persons needs to know whose rows they are. Open the session with "
+            'Session(..., unit="person", max_rows=5).'
+        )
+    return question
+
+
+def _by_answer(
+    questions: tuple[Question, ...], payment: Payment, standing: Standing, neighbours: Neighbours
+) -> Quote:
+    """Price answers that are paid for on their own."""
+    budget = standing.budget or payment.spend or Budget.pure(1)
+    units = _delta_units(questions, payment, standing.budget)
+    composed = _composed(questions, payment, budget, neighbours)
+    noises = _noises(questions, payment, budget, neighbours) if composed is None else composed
+    asked = tuple(_quoted(*pair, units) for pair in zip(questions, noises, strict=True))
+    charge = charge_of(questions, noises, neighbours)
+    if composed is not None:
+        assert payment.spend is not None
+        charge = at_price(charge, payment.spend, budget, standing.spent)
+    thresholds = [each.threshold.charge() for each in asked if each.threshold is not None]
+    return Quote(asked, sum(thresholds, charge), payment, standing, neighbours)
+
+
+def _by_plan(questions: tuple[Question, ...], payment: Payment, standing: Standing, plan: Plan) -> Quote:
+    """Price answers as slots of a plan; of one that is not open yet, the whole plan is charged."""
+    if any(question.discovers for question in questions):
+        raise InvalidParameter(
+            "plan", plan.id, 'left out with keys="discover"', "A plan has no delta for a threshold."
+        )
+    asked = tuple(QuotedQuery(question, noises_for(plan, question)) for question in questions)
+    if payment.within is not None and any(each.noises != (plan.noise,) for each in asked):
+        raise InvalidQuery(
+            "within= with queries= plans counts, whose error alone it can promise. Pay for a sum, a mean or "
+            "many rows of one person with noise= or spend=."
+        )
+    slots = sum(slots_for(plan, question) for question in questions)
+    charge = Charge.zero() if plan.id else plan.charge
+    return Quote(asked, charge, payment, standing, plan.neighbours, plan, slots)
+
+
+def _paid_plan(plan: Plan, standing: Standing, neighbours: Neighbours) -> Plan:
+    """Return the plan as it stands now."""
+    # A plan of another ledger may bear the same number; its noise is not what this one paid for.
+    known = next((each for each in standing.plans if each == plan), None)
+    if known is None:
+        raise InvalidParameter("plan", plan.id, "a plan of these data", "See session.plans.")
+    if plan.neighbours != neighbours:
+        raise InvalidParameter("plan", plan.id, f"a plan for neighbours={neighbours!r}")
+    return known
+
+
+def _delta_units(questions: Sequence[Question], payment: Payment, budget: Budget | None) -> int:
+    """Return the delta, in units of 1e-18, that each question with keys to be found out may pay."""
+    discovering = sum(question.discovers for question in questions)
+    if not discovering:
+        if payment.delta is not None:
+            raise InvalidParameter("delta", payment.delta, 'left out: only keys="discover" pays it')
+        return 0
+    if budget is not None and budget.currency != "approximate":
+        raise InvalidParameter(
+            "keys",
+            DISCOVER,
+            f"asked under an (epsilon, delta) budget; that of these data is {budget}",
+            "A key that only one person has shows with a small probability, which such a budget cannot "
+            "pay. List the keys, or keep the data under an (epsilon, delta) budget.",
+        )
+    # A price is shared among all questions of a batch, a delta beside it among those that pay one.
+    return delta_share(payment, discovering if payment.spend is None else len(questions))
+
+
+def delta_share(payment: Payment, shares: int) -> int:
+    """Return each share of the delta that finding out keys may pay, in units of 1e-18.
+
+    >>> delta_share(Payment(delta=Fraction(1, 10**8)), 4)
+    2500000000
+    """
+    spent = payment.spend.delta_limit if payment.spend is not None else Fraction(0)
+    if payment.delta is not None and spent:
+        raise InvalidParameter(
+            "delta", payment.delta, "left out where spend= has a delta", "Keep one of them."
+        )
+    units = floor((payment.delta or spent) / DELTA_UNIT / shares)
+    if units < 1:
+        raise MissingPrice(
+            'The threshold of keys="discover" pays a delta, the probability to show a key of one person '
+            "alone. Give delta=1e-8 beside noise= or within=, or spend=Budget.approximate(0.5, 1e-8); at "
+            "most half of what the budget has, so that noise can go on being charged exactly."
+        )
+    return units
+
+
+def _composed(
+    questions: Sequence[Question], payment: Payment, budget: Budget, neighbours: Neighbours
+) -> Noises | None:
+    """Return noises that keep a price with delta all together, where that buys less error."""
+    # The delta of a question with keys to be found out goes into its threshold.
+    if payment.spend is None or not payment.spend.delta_limit or any(each.discovers for each in questions):
+        return None
+    if budget.currency != "approximate":
+        return None
+    return noises_composed(questions, payment.spend, neighbours)
+
+
+def _noises(
+    questions: Sequence[Question], payment: Payment, budget: Budget, neighbours: Neighbours
+) -> Noises:
+    """Return the noise of each component of each question."""
+    if payment.noise is not None:
+        return [scaled_noises(each, payment.noise, payment.sensitivity) for each in questions]
+    if payment.within is not None:
+        goal = (payment.within, payment.probability, budget, neighbours)
+        return [noises_within(each, *goal) for each in questions]
+    assert payment.spend is not None
+    return [noises_at_price(each, payment.spend, neighbours, len(questions)) for each in questions]
+
+
+def _quoted(question: Question, noises: tuple[IntegerNoise, ...], units: int) -> QuotedQuery:
+    threshold = threshold_for(question, noises[0], units) if question.discovers else None
+    return QuotedQuery(question, noises, threshold)
