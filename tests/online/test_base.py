@@ -10,12 +10,14 @@ import pytest
 from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric
+from dovetail.noise import DiscreteGaussian, Geometric, PiecewiseGeometric
 from dovetail.online import Base, Region
 from dovetail.online.base import base_strategy
+from dovetail.workloads import NoiseSum, Term
 
 SHAPE = (3, 4, 2)
 NOISE = Geometric("0.2")
+DESIGNED = PiecewiseGeometric(["0.0065", "0.03", "0.0527", "0.0992"], [13, 27, 46])
 
 
 def truth() -> np.ndarray:
@@ -49,6 +51,31 @@ def test_an_estimate_is_that_of_dense_least_squares() -> None:
     found = base.estimate(REGION)
     assert found.value == pytest.approx(query @ inverse @ np.array(values))
     assert found.error.variance() == pytest.approx(np.sum((query @ inverse) ** 2) * NOISE.variance())
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_the_deviation_in_closed_form_is_that_of_the_law(kind) -> None:
+    base = measured(truth(), kind)
+    mixed = Region.of(SHAPE, ([0, 1], np.arange(12).reshape(3, 4) % 3 == 0))
+    for region in (REGION, mixed, Region.of(SHAPE), Region.product(SHAPE, {2: [True, False]})):
+        found = base.estimate(region)
+        if found is not None:
+            assert found.deviation == pytest.approx(found.error.std())
+
+
+def test_a_clipped_value_lies_in_the_interval() -> None:
+    found = measured(truth(), 2).estimate(REGION)
+    low, high = found.interval("0.95")
+    for fitted in (-1000, found.value, 1000):
+        assert low <= found.clipped(fitted) <= high
+    assert found.clipped(found.value) == round(found.value)
+
+
+@pytest.mark.parametrize("noise", [Geometric("0.05"), DiscreteGaussian(9), DESIGNED])
+def test_a_95_percent_interval_is_wider_than_the_clipping(noise) -> None:
+    for count in (1, 2, 30):
+        law = NoiseSum([Term(0.7, noise, count), Term(0.3, noise, 2 * count)])
+        assert law.two_sided("0.05") >= 1.6 * law.std()
 
 
 @pytest.mark.parametrize("kind", [2, "histogram"])

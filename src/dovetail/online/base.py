@@ -7,9 +7,10 @@ stand about that one, and a fitted value is shown clipped into them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,11 +24,14 @@ from dovetail.privacy.atoms import Floats
 from dovetail.workloads import Marginals, NoiseSum, Strategy
 from dovetail.workloads.fitting import fit_joint
 
+from .forecast import Question, product_variance
 from .hypothesis import Hypothesis
 from .region import Region
 
 BaseKind: TypeAlias = Literal["histogram"] | int
 Columns: TypeAlias = tuple[int, ...]
+
+_INSIDE = 1.6
 
 
 def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> Strategy:
@@ -43,18 +47,35 @@ def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> 
     return Strategy.alike("joint", Marginals.of_ways(sizes, check.integer("base", kind, 1)), noise)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
-    """An unbiased estimate of a count, and the law of its error."""
+    """An unbiased estimate of a count, its standard deviation, and the exact law of its error.
+
+    The law is computed when it is first asked for: that takes far longer than the rest.
+    """
 
     value: float
-    error: NoiseSum
+    deviation: float
+    law: Callable[[], NoiseSum]
+
+    @cached_property
+    def error(self) -> NoiseSum:
+        """The law of the error."""
+        return self.law()
 
     def interval(self, level: Real = "0.95") -> tuple[float, float]:
         """Return an interval that holds the true count with probability `level` or more."""
         chance = 1 - check.probability("level", level, "Give the level, for example 0.95.")
         half = self.error.two_sided(chance)
         return self.value - half, self.value + half
+
+    def clipped(self, fitted: float) -> int:
+        """Return a fitted value moved to within 1.6 standard deviations of the unbiased one.
+
+        That is inside the 95 % interval of every noise whose density falls from its centre as ours do.
+        """
+        half = _INSIDE * self.deviation
+        return round(min(max(fitted, self.value - half), self.value + half))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,4 +113,21 @@ class Base:
         mask = region.over(table)
         assert mask is not None
         value = float(np.sum(self.tables[table], where=mask))
-        return Estimate(value, self.strategy.error(table, mask.astype(np.float64)))
+
+        def law() -> NoiseSum:
+            return self.strategy.error(table, mask.astype(np.float64))
+
+        return Estimate(value, self._deviation(region, law), law)
+
+    def _deviation(self, region: Region, law: Callable[[], NoiseSum]) -> float:
+        """Return the standard deviation of an estimate: in closed form where it can be had."""
+        noises = set(self.strategy.noises)
+        if len(noises) > 1 or any(len(axes) > 1 for axes, _ in region.factors):
+            return law().std()
+        counts = tuple(int(mask.sum()) for _, mask in region.factors)
+        share = product_variance(self.strategy.wanted, Question(region.axes, counts))
+        return sqrt(share) * self._noise_deviation
+
+    @cached_property
+    def _noise_deviation(self) -> float:
+        return self.strategy.noises[0].std()

@@ -30,7 +30,7 @@ _SYSTEM = System()
 class OnlineAnswer:
     """A count and where it comes from, which decides what is known of its error.
 
-    base: from measured tables; the fitted value, clipped into the 95 % interval of the unbiased estimate.
+    base: from measured tables; the fitted value, clipped into the interval of the unbiased estimate.
     checked: from the hypothesis, within ±alpha by the guard's promise for the whole run.
     measured: the true count with noise of its own. unchecked: from the hypothesis, and nothing is promised.
     """
@@ -146,5 +146,4 @@ class Run:
         estimate = None if self.base is None else self.base.estimate(region)
         if estimate is None:
             return OnlineAnswer(guess, "unchecked")
-        low, high = estimate.interval()
-        return OnlineAnswer(round(min(max(guess, low), high)), "base", estimate)
+        return OnlineAnswer(estimate.clipped(guess), "base", estimate)
