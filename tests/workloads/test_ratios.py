@@ -112,6 +112,21 @@ def test_a_bar_without_noise_on_the_count_is_that_of_the_total() -> None:
     assert found.high == pytest.approx(Geometric(1).quantile_abs("0.9") / 100, rel=0.35)
 
 
+def test_wide_noise_is_looked_at_in_bins() -> None:
+    """A thousand times the noise on a thousand times the rows gives the same interval, but for the bins."""
+    near = Ratios(Geometric("0.1").stretched(100), Geometric("0.1"), low=0, high=100, chance=CHANCE)
+    wide = (Geometric("0.1").stretched(100_000), Geometric("0.1").stretched(1000))
+    far = Ratios(*wide, low=0, high=100, chance=CHANCE)
+    one, other = near.interval(40 * 200, 200), far.interval(40 * 200_000, 200_000)
+    assert other.low == pytest.approx(one.low, rel=0.02)
+    assert other.high == pytest.approx(one.high, rel=0.02)
+    missed = 0
+    for total, count in zip(wide[0].sample(400).tolist(), wide[1].sample(400).tolist(), strict=True):
+        found = far.interval(40 * 50_000 + total, 50_000 + count)
+        missed += not found.low <= 40 <= found.high
+    assert missed <= binom.isf(1e-9, 400, float(CHANCE))
+
+
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (float("nan"), 1), (0, float("inf"))])
 def test_the_range_of_a_ratio_is_finite(low: float, high: float) -> None:
     with pytest.raises(InvalidParameter, match="low"):

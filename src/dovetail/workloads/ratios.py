@@ -33,6 +33,9 @@ from .cutoff import Floats
 
 _POINTS = 129
 _ROUNDS = 44
+# A wide noise of the count is looked at in bins.
+_MOST_BINS = 2048
+_ROUNDED = 2.0**-52
 # The share of the chance that a count's noise beyond y may use.
 _FOR_STEPS = 0.004
 _OUTWARD = 1e-12
@@ -122,8 +125,9 @@ class _Pivot:
     """The law of S - m·C for any m, with what cutting to the box and stepping between points can miss."""
 
     total_noise: IntegerNoise
-    places: Floats  # of C, those that do not count as missed
+    places: Floats  # the middles of bins of C, of those that do not count as missed
     masses: Floats
+    half_bin: float
     missed: float  # the chance of all other C
     total_bar: int
     count_bar: int
@@ -143,13 +147,14 @@ class _Pivot:
         return np.asarray(np.minimum(high, self.total_bar + sizes * self.count_bar)[place])
 
     def _missed(self, sizes: Floats, bars: Floats) -> Floats:
-        moved = sizes[:, None] * self.places
-        above = np.asarray(self.total_noise.sf(np.floor(moved + bars[:, None])))
+        # Within a bin of C, S - m·C lies within m times half its width of what it is at the middle.
+        moved, least = sizes[:, None] * self.places, (bars - sizes * self.half_bin)[:, None]
+        above = np.asarray(self.total_noise.sf(np.floor(moved + least)))
         # P(S < x) = P(S > -x), as the noise is symmetric.
-        below = np.asarray(self.total_noise.sf(np.floor(bars[:, None] - moved)))
+        below = np.asarray(self.total_noise.sf(np.floor(least - moved)))
         beyond = float(self.total_noise.sf(self.total_bar))
-        below = np.where(self.places < self.count_bar, np.maximum(below, beyond), below)
-        return np.asarray(self.missed + np.minimum(above + below, 1.0) @ self.masses)
+        below = np.where(self.places - self.half_bin < self.count_bar, np.maximum(below, beyond), below)
+        return np.asarray(self.missed + np.sum(np.minimum(above + below, 1.0) * self.masses, axis=1))
 
 
 @lru_cache(maxsize=64)
@@ -157,13 +162,19 @@ def _pivot(total_noise: IntegerNoise, count_noise: IntegerNoise, chance: Fractio
     total_bar, count_bar = (int(noise.error_bound(chance / 2)) for noise in (total_noise, count_noise))
     reach = max(count_bar, int(count_noise.error_bound(chance * Fraction(str(_FOR_STEPS)))))
     # C below -count_bar misses the box, C beyond the reach may miss between two points of the grid.
-    places = np.arange(-count_bar, reach + 1, dtype=np.float64)
-    masses = np.asarray(count_noise.pmf(places))
+    width = -(-(reach + count_bar + 1) // _MOST_BINS)
+    starts = np.arange(-count_bar, reach + 1, width)
+    ends = np.minimum(starts + width - 1, reach)
+    if width == 1:
+        masses = np.asarray(count_noise.pmf(starts))
+    else:
+        masses = np.asarray(count_noise.cdf(ends)) - np.asarray(count_noise.cdf(starts - 1)) + _ROUNDED
     missed = float(count_noise.sf(count_bar)) + float(count_noise.sf(reach))
     return _Pivot(
         total_noise,
-        places,
+        (starts + ends) / 2,
         masses,
+        (width - 1) / 2,
         missed * (1 + 1e-9),
         total_bar,
         count_bar,
