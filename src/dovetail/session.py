@@ -15,6 +15,7 @@ from dovetail.check import choice, integer
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
 from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
+from dovetail.errors.remedies import Give
 from dovetail.privacy import Budget, Remaining
 from dovetail.query import Query, Schema
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
@@ -71,7 +72,7 @@ class Session(Asking):
 
         choice("neighbours", neighbours, NEIGHBOURS)
         if not isinstance(budget, Budget | None):
-            raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
+            raise InvalidParameter("budget", budget, "a budget", Give("budget"))
         slots = None if queries is None else answers_planned(queries)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
@@ -111,7 +112,7 @@ class Session(Asking):
         """
         mine = (self._neighbours, {self._persons})
         if not isinstance(quote, Quote) or (quote.neighbours, _persons_of(quote)) != mine:
-            raise InvalidParameter("quote", quote, "what session.quote(...) of this session returned")
+            raise InvalidParameter("quote", quote, "a quote of this session")
         self._check_open()
         self._check_place()
         return self._releaser.answer(quote)
@@ -213,7 +214,7 @@ class Session(Asking):
     def _check_open(self) -> None:
         """Refuse what would be charged although the data cannot be read any more."""
         if self._closed:
-            raise InvalidQuery("This session is closed. Nothing was spent. Open another: Session(...).")
+            raise InvalidQuery("This session is closed.", "Nothing was spent. Open another.")
 
     def _check_place(self) -> None:
         """Refuse a second budget: another session may have begun one for the same rows meanwhile."""
@@ -221,8 +222,8 @@ class Session(Asking):
 
         if self._new_place is not None and ledger_path(*self._identity) != self._new_place:
             raise LedgerError(
-                "the budget of these rows was begun in another ledger while this session was open. Nothing "
-                "was spent. Open the session again."
+                "The budget of these rows was begun in another ledger while this session was open.",
+                "Nothing was spent. Open the session again.",
             )
         self._new_place = None
 
@@ -254,7 +255,7 @@ def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
     if ledger is None:
         if isinstance(source.data, tuple):
             raise InvalidParameter(
-                "ledger", None, "named for a list of files", 'The budget is kept there: ledger="all.ledger".'
+                "ledger", None, "named for a list of files", "The budget is kept there.", Give("ledger")
             )
         ledger = ledger_path(*source.identity)
         if ledger.exists():
@@ -275,7 +276,7 @@ def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: in
     if unit is None:
         for name, value in (("max_rows", max_rows), ("max_cells", max_cells)):
             if value is not None:
-                raise InvalidParameter(name, value, "given together with unit=", "Name the column of the id.")
+                raise InvalidParameter(name, value, "given together with a unit", Give("unit"))
         return None
     field = table.field(unit)
     if field.kind not in ("integer", "text"):
@@ -287,7 +288,7 @@ def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: in
         )
     fix = "Of a person with more rows, this many are used; more means more noise."
     if max_rows is None:
-        raise InvalidParameter("max_rows", None, "given together with unit=", fix)
+        raise InvalidParameter("max_rows", None, "given together with a unit", Give("max_rows"), fix)
     rows = integer("max_rows", max_rows, low=1, high=10**6, fix=fix)
     cells = rows if max_cells is None else integer("max_cells", max_cells, low=1, high=10**6)
     return Persons(field, rows, cells)

@@ -77,7 +77,7 @@ def test_unknown_keys_are_found_where_a_delta_pays(run) -> None:
     told = json.loads(run(*asked, "--within", "5", "--delta", "1e-8", "--json").stdout)
     assert told["threshold"]["least"] == 35
     refused = run(*asked, "--epsilon", "1", code=2).stderr
-    assert "Give --delta 1e-8 beside --epsilon, --noise or --within" in " ".join(refused.split())
+    assert "Add --delta 1e-8 or --epsilon 0.5 --delta 1e-8" in " ".join(refused.split())
     run(*asked, "--delta", "1e-8", "--queries", "3", code=2)
     run("release", "adult", "--discover", "education", "--epsilon", "1", "--delta", "1e-8", code=2)
 
@@ -113,7 +113,7 @@ def test_where_no_key_reaches_the_threshold_the_answer_is_empty_and_stands(run, 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*DISCOVER[:4], "--within", "20", *APPROXIMATE), "--discover pays a delta"),
+        ((*DISCOVER[:4], "--within", "20", *APPROXIMATE), "Finding keys in the rows costs a delta"),
         ((*DISCOVER, "--within", "20", "--budget", "epsilon=3"), "asked under an (epsilon, delta) budget"),
         ((*DISCOVER, "--within", "20", "--queries", "3", *APPROXIMATE), "left out with --queries"),
         (("--by", "sex", "--within", "20", "--delta", "1e-8", *APPROXIMATE), "delta=1e-08 must be left out"),

@@ -270,8 +270,14 @@ def test_zeta_never_stands_without_the_worst_case(run) -> None:
         (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta each say how to pay."),
         (("--where", "region = north", "--within", "5"), "stand in single quotes"),
         (("--by", "Age", "--bins", "age=month", "--within", "5"), "--bins age=0,18,65,120"),
-        (("--where", "region = 'north", "--within", "5"), 'Error: where="region = \'north" cannot be read'),
-        (("--max-rows", "4", "--within", "5"), "max-rows='4' must be given together with --unit."),
+        (
+            ("--where", "region = 'north", "--within", "5"),
+            'Error: The condition "region = \'north" cannot be read',
+        ),
+        (
+            ("--max-rows", "4", "--within", "5"),
+            "max-rows='4' must be given together with a unit. Hint: Add --unit",
+        ),
     ],
 )
 def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_line(

@@ -259,15 +259,15 @@ def test_a_budget_without_delta_cannot_pay(tmp_path: Path, budget: dv.Budget) ->
 @pytest.mark.parametrize(
     ("pay", "error", "says"),
     [
-        ({"noise": Geometric(1)}, MissingPrice, "pays a delta"),
-        ({"within": 5}, MissingPrice, "pays a delta"),
-        ({"spend": dv.Budget.pure("0.1")}, MissingPrice, "pays a delta"),
+        ({"noise": Geometric(1)}, MissingPrice, "costs a delta"),
+        ({"within": 5}, MissingPrice, "costs a delta"),
+        ({"spend": dv.Budget.pure("0.1")}, MissingPrice, "costs a delta"),
         ({"noise": Geometric(1), "delta": 0}, InvalidParameter, "from 1e-18 to 0.1"),
         ({"noise": Geometric(1), "delta": "nan"}, InvalidParameter, "delta"),
         ({"noise": Geometric(1), "delta": -1}, InvalidParameter, "from 1e-18"),
         ({"noise": Geometric(1), "delta": 0.5}, InvalidParameter, "from 1e-18"),
-        ({"spend": dv.Budget.approximate(1, "1e-9"), "delta": "1e-9"}, InvalidParameter, "Keep one"),
-        ({"delta": "1e-9"}, InvalidParameter, "beside noise=, within= or spend="),
+        ({"spend": dv.Budget.approximate(1, "1e-9"), "delta": "1e-9"}, InvalidParameter, "Leave delta= out"),
+        ({"delta": "1e-9"}, InvalidParameter, "beside a noise or an accuracy"),
     ],
     ids=str,
 )
@@ -289,13 +289,13 @@ def test_what_cannot_be_discovered_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidParameter, match="A plan has no delta"):
             asked.histogram("word", keys="discover", plan=plan)
         for sums in (Sum, Mean):
-            with pytest.raises(InvalidQuery, match="for histograms and count_distinct"):
+            with pytest.raises(InvalidQuery, match="by histograms and counts of persons"):
                 asked.batch([sums("x", 0, 2, 1, by=("word",), keys="discover")], **price)
         with pytest.raises(InvalidQuery, match="Give bins"):
             asked.histogram("x", keys="discover", **price)
-        with pytest.raises(InvalidParameter, match='or "discover"'):
+        with pytest.raises(InvalidParameter, match='or keys="discover"'):
             asked.histogram("word", keys="all", **price)
-        with pytest.raises(InvalidParameter, match=r"only keys=.discover. pays it"):
+        with pytest.raises(InvalidParameter, match=r"where no keys are found in the rows"):
             asked.histogram("word", keys=["a"], **price)
         with pytest.raises(MissingKeys, match='keys="discover"'):
             asked.histogram("word", noise=Geometric(1))

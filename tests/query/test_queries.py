@@ -83,7 +83,7 @@ def test_parameters_outside_what_is_allowed_are_refused(query: Count) -> None:
 
 
 def test_bounds_must_lie_on_the_lattice_and_the_message_names_the_nearest() -> None:
-    with pytest.raises(InvalidParameter, match=r"a multiple of step=1/4. For example 1 or 5/4"):
+    with pytest.raises(InvalidParameter, match=r"a multiple of step, which is 1/4. For example 1 or 5/4"):
         Sum("height", low=0, high="1.1", step="0.25").checked(TABLE)
 
 
@@ -127,5 +127,5 @@ def test_one_word_discovers_every_column_that_is_not_binned() -> None:
     some = Histogram("word", "sex", keys={"word": "discover"}).checked(table.table())
     assert [axis.to_dict().get("keys") for axis in some.axes] == ["discover", ["F", "M"]]
     assert found.discovers
-    with pytest.raises(InvalidParameter, match='or "discover"'):
+    with pytest.raises(InvalidParameter, match='or keys="discover"'):
         Histogram("word", keys="find").checked(table.table())

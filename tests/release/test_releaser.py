@@ -44,7 +44,8 @@ class Memory:
         if request.body in self.answers and not request.fresh:
             return self.answers[request.body]
         if not self.budget.allows(self.total, request.charge):
-            raise BudgetExceeded("too much", request.charge, self.budget.remaining(self.total))
+            left = self.budget.remaining(self.total)
+            raise BudgetExceeded("Too much.", requested=request.charge, remaining=left)
         self.total = self.total + request.charge
         self.events.append("reserve")
         self.open[len(self.events)] = request
@@ -135,7 +136,7 @@ def test_clamping_is_post_processing_of_the_same_stored_answer() -> None:
     assert clamped.stored
     assert clamped.value == max(signed.value, 0)
     assert min(clamped.interval()) >= 0
-    with pytest.raises(InvalidQuery, match="clamp=True"):
+    with pytest.raises(InvalidQuery, match="Leave clamp= out"):
         releaser.answer([Sum("age", low=-1, high=1, step=1)], Payment(noise=NOISE, clamp=True))
     assert memory.events == ["reserve", "read", "settle"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
+from dovetail.errors.remedies import Give
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.privacy.charge import UNITS
@@ -108,8 +109,9 @@ class Answer:
         chance = probability("level", level, "Give a number such as 0.95.")
         if simultaneous and self.threshold is not None:
             raise InvalidQuery(
-                "How many keys there are is secret, so no interval can hold for all of them at once. Ask "
-                "again with the keys found here: keys=[...]."
+                "How many keys there are is secret, so no interval can hold for all of them at once.",
+                "Ask again with the keys found here.",
+                Give("keys"),
             )
         return bars(self.query, self.noises, self.cells, chance, simultaneous, self.clamp)
 
@@ -121,7 +123,9 @@ class Answer:
         from .consistency import nearest_counts
 
         if not self.query.measure.counts or not self.query.axes:
-            raise InvalidQuery("consistent() is for histograms. A single count takes clamp=True.")
+            raise InvalidQuery(
+                "Only a histogram can be made consistent; a single count can be clamped.", Give("clamp")
+            )
         return replace(self, adjusted=tuple(nearest_counts([cell[0] for cell in self.cells])), clamp=True)
 
     def values(self) -> list[Fraction]:

@@ -10,6 +10,7 @@ from dovetail.check import Real, integer, positive, probability
 from dovetail.check import within as limited
 from dovetail.designer import Design
 from dovetail.errors import InvalidParameter, MissingPrice
+from dovetail.errors.remedies import Give, KeepOne, LeaveOut, SeePlans, Spend
 from dovetail.noise import IntegerNoise, Noise
 from dovetail.privacy import Budget
 
@@ -17,11 +18,6 @@ from .plan import Plan
 
 MOST_PLANNED = 10**6
 _USUAL = Fraction(95, 100)
-_WAYS = (
-    "Pay by within=5 (and probability=0.95) for an accuracy, spend=Budget.pure(0.1) for a price, "
-    "noise=Geometric(0.5) for a noise, plan=session.plan(design, queries=20) for many answers paid at once, "
-    "or open the session with Session(..., queries=20) to share its whole budget among 20 answers."
-)
 _DELTA = "Give far less than one over the number of people, for example 1e-8."
 # What a price is called elsewhere.
 PRICES = ("epsilon", "zeta", "budget")
@@ -71,16 +67,22 @@ class Payment:
         named = {"plan": plan, "noise": noise, "within": within, "spend": spend}
         ways = [way for way, value in named.items() if value is not None]
         if len(ways) > 1:
-            raise InvalidParameter("pay", ways, "one way to pay", "Keep one of them.")
+            raise InvalidParameter("pay", ways, "one way to pay", KeepOne(tuple(ways)))
         if queries is not None and ways in (["plan"], ["spend"]):
-            raise InvalidParameter("queries", queries, "given with within=, with noise= or alone")
+            raise InvalidParameter(
+                "queries", queries, "given with an accuracy, with a noise or alone", LeaveOut(ways[0])
+            )
         if probability is not None and ways != ["within"]:
-            raise InvalidParameter("probability", probability, "given together with within=")
+            raise InvalidParameter(
+                "probability", probability, "given together with an accuracy", Give("within")
+            )
         if delta is not None and (ways in ([], ["plan"]) or queries is not None):
-            raise InvalidParameter("delta", delta, "given beside noise=, within= or spend=, without queries=")
+            raise InvalidParameter(
+                "delta", delta, "given beside a noise or an accuracy, for one answer", Give("noise", "within")
+            )
         if not ways and queries is None:
             if default is None:
-                raise MissingPrice(f"Nothing says how this answer is paid for. {_WAYS}")
+                raise MissingPrice
             plan = default
         return cls(
             plan=None if plan is None else _plan(plan),
@@ -100,7 +102,7 @@ class Payment:
 def refuse_price(asked: str, name: str, value: object) -> NoReturn:
     """Say how a price is named to whoever names it as elsewhere: `epsilon=0.1`."""
     raise InvalidParameter(
-        name, value, f"left out: {asked}() has no {name}=", f"Use spend=Budget.pure({_example(value)})."
+        name, value, f"left out: {asked} takes its price as a budget", Spend(_example(value))
     )
 
 
@@ -144,7 +146,7 @@ def noise_of_slots(name: str, noise: object, sensitivity: int) -> IntegerNoise:
 
 def _plan(value: object) -> Plan:
     if not isinstance(value, Plan):
-        raise InvalidParameter("plan", value, "what session.plan(design, queries=k) returned")
+        raise InvalidParameter("plan", value, "a plan that was opened", SeePlans())
     return value
 
 
@@ -160,7 +162,7 @@ def _chance(value: Any) -> Fraction:
 
 def _spend(value: object) -> Budget:
     if not isinstance(value, Budget):
-        raise InvalidParameter("spend", value, "a Budget", "For example Budget.pure(0.1).")
+        raise InvalidParameter("spend", value, "a budget", Give("spend"))
     return value
 
 

@@ -30,7 +30,7 @@ def read_source(
     if schema is None:
         return source.with_schema()
     if not Path(schema).exists():
-        raise DataError(f"There is no schema {schema}. Draft one: dovetail schema draft {named(source)}")
+        raise DataError(f"There is no schema {schema}.", f"Draft one: dovetail schema draft {named(source)}")
     return replace(source, schema=Schema.read(schema))
 
 
@@ -46,15 +46,18 @@ def bare_source(data: str, name: str | None = None, table: str | None = None) ->
     if "://" in data and not is_address(data):
         # It may hold a password: it is not shown.
         scheme = data.partition("://")[0]
-        raise DataError(f"Nothing here reads {scheme}://... Give postgresql://USER@HOST/DATABASE, or a file.")
+        raise DataError(
+            f"Nothing here reads {scheme}://...", "Give postgresql://USER@HOST/DATABASE, or a file."
+        )
     if not is_address(data) and not _exists(data):
         near = [name for name in (f"{data}.csv", f"{data}.parquet") if _exists(name)]
         near += [name for name in SHIPPED if name == data.lower()]
         if near:
-            raise DataError(f"There is no file {data}. Did you mean {near[0]}?")
+            raise DataError(f"There is no file {data}.", f"Did you mean {near[0]}?")
         raise DataError(
-            f"There is no file {data}. Give a CSV, Parquet or Arrow file, a DuckDB database, the address of "
-            f"a PostgreSQL one, or the name of data that ship with Dovetail: {', '.join(SHIPPED)}."
+            f"There is no file {data}.",
+            "Give a CSV, Parquet or Arrow file, a DuckDB database, the address of a PostgreSQL one, "
+            f"or the name of data that ship with Dovetail: {', '.join(SHIPPED)}.",
         )
     return Source.of(data, name=name, table=table)
 

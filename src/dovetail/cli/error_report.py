@@ -7,9 +7,9 @@ import re
 import sys
 import traceback
 
-from dovetail.errors import BudgetExceeded, DataError, DovetailError, InvalidParameter, LedgerError
+from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerError
 
-from .idiom import spoken
+from .error_words import statement, words
 from .terminal import say, stderr
 
 UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
@@ -27,9 +27,6 @@ _LONGEST = 2500
 _ENDLESS = re.compile(r"(\S{80})\S{220,}")
 # A mistyped address may be taken for something else, and its password with it.
 _SECRET = re.compile(r"(:/+[^\s:@/]*:)[^\s@]+(?=@)|(\bpassword=)[^\s&]+")
-# A sentence ends at a full stop before a capital letter; "1.5" and "e.g. this" do not end one.
-_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z(])")
-_GIVEN = re.compile(r"\w+=")
 
 
 def report(error: Exception | KeyboardInterrupt, debug: bool) -> int:
@@ -50,7 +47,7 @@ def report(error: Exception | KeyboardInterrupt, debug: bool) -> int:
         return USAGE
     if debug:
         traceback.print_exception(error)
-    line, hint = (_SECRET.sub(r"\1\2…", shortened(spoken(text))) for text in worded(error))
+    line, hint = (_SECRET.sub(r"\1\2…", shortened(text)) for text in worded(error))
     screen = stderr()
     say(screen, "Error: ", line, "bold red")
     if hint:
@@ -84,19 +81,11 @@ def exit_code(error: Exception) -> int:
 def worded(error: Exception) -> tuple[str, str]:
     """Return what went wrong in one line, and what to do next.
 
-    >>> worded(BudgetExceeded("this costs epsilon 2. Nothing was spent. Ask for less."))
-    ('This costs epsilon 2.', 'Nothing was spent. Ask for less.')
+    >>> worded(BudgetExceeded("This costs epsilon 2.", "Ask for less."))
+    ('This costs epsilon 2.', 'Ask for less.')
     """
-    if isinstance(error, InvalidParameter):
-        fix = error.fix
-        line = str(error).removesuffix(fix).rstrip()
-        option = error.name.replace("_", "-")
-        line = line.replace(f"{error.name}=None must", f"--{option} must", 1)
-        return line.replace(f"{error.name}=", f"{option}=", 1), fix
     if isinstance(error, DovetailError):
-        first, *rest = _SENTENCE.split(str(error), maxsplit=1)
-        shown = first if _GIVEN.match(first) else first[:1].upper() + first[1:]
-        return shown, " ".join(rest)
+        return statement(error), " ".join(filter(None, map(words, error.remedies)))
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"{place}{error.strerror or type(error).__name__}.", ""

@@ -41,7 +41,7 @@ class OutputOptions:
     def check(self) -> None:
         """Refuse a form that cannot be given, before anything is spent."""
         if self.as_json and self.as_csv:
-            raise InvalidQuery("An answer is printed in one form. Keep --json or --csv.")
+            raise InvalidQuery("An answer is printed in one form.", "Keep --json or --csv.")
         check_picture(self.plot)
 
     @property

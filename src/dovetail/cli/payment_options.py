@@ -52,7 +52,7 @@ class PaymentOptions:
         if len(given) > 1 or (spend is not None and slots is not None):
             listed = given if slots is None else [*given, "--queries"]
             raise InvalidQuery(
-                f"{' and '.join(listed)} each say how to pay. Keep one and leave out the others."
+                f"{' and '.join(listed)} each say how to pay.", "Keep one and leave out the others."
             )
         if threshold is not None and (slots is not None or not given):
             raise InvalidParameter(

@@ -66,7 +66,7 @@ class QueryOptions:
         }
         chosen = [f"--{option}" for option, given in kinds.items() if given is not None]
         if len(chosen) > 1:
-            raise InvalidQuery(f"Give {' or '.join(chosen)}, not both. Each is a question of its own.")
+            raise InvalidQuery(f"Give {' or '.join(chosen)}, not both.", "Each is a question of its own.")
         if self.weights is not None:
             return self._linear(self.weights, source)
         by = self.columns
@@ -82,7 +82,9 @@ class QueryOptions:
             kind = Mean if self.sum is None else Sum
             return kind(column, **self._bounds(column, source), where=self.where, by=by, **cells)
         if self.low is not None or self.high is not None or self.step is not None:
-            raise InvalidQuery("--low, --high and --step belong to --sum or --mean. A count needs no bounds.")
+            raise InvalidQuery(
+                "--low, --high and --step belong to --sum or --mean.", "A count needs no bounds."
+            )
         if self.distinct:
             return CountDistinct(*by, **cells, where=self.where)
         return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
@@ -93,7 +95,9 @@ class QueryOptions:
 
         others = (self.by, self.low, self.high, self.keys, self.bins, self.discover)
         if self.step is None or any(other is not None for other in others):
-            raise InvalidQuery("--weights takes --step and --where beside it. Add, for example, --step 0.01.")
+            raise InvalidQuery(
+                "--weights takes --step and --where beside it.", "Add, for example, --step 0.01."
+            )
         column, _, listed = weights.partition("=")
         pairs = [pair.rpartition(":") for pair in _listed("weights", weights, listed)]
         if not column or not all(value and weight for value, _, weight in pairs):
@@ -117,9 +121,9 @@ class QueryOptions:
         missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
         if missing:
             raise InvalidQuery(
-                f"Nothing says what a row can add to a sum or mean of {column}. Each row is clamped to "
-                f"[low, high] and rounded to a multiple of step. Add, for example, {' '.join(missing)}, or "
-                f"declare it for {column} in the schema."
+                f"Nothing says what a row can add to a sum or mean of {column}.",
+                "Each row is clamped to [low, high] and rounded to a multiple of step. Add, for "
+                f"example, {' '.join(missing)}, or declare it for {column} in the schema.",
             )
         return bounds
 
@@ -131,15 +135,17 @@ class QueryOptions:
         stray = [name for loose, name in named.items() if by and loose not in by]
         if stray:
             raise InvalidQuery(
-                f"--keys, --bins and --discover are for columns of --by, and {stray[0]} is not among them "
-                f"({', '.join(by.values())}). Add it to --by, or ask about it with --where."
+                f"--keys, --bins and --discover are for columns of --by, and {stray[0]} is not among "
+                f"them ({', '.join(by.values())}).",
+                "Add it to --by, or ask about it with --where.",
             )
         open_ = [column for loose, column in by.items() if loose not in named]
         if source.schema is None and open_:
             raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
         if not self.columns and (self.keys or self.bins or self.discover):
             raise InvalidQuery(
-                "--keys, --bins and --discover say what the cells of --by are. Add --by with their columns."
+                "--keys, --bins and --discover say what the cells of --by are.",
+                "Add --by with their columns.",
             )
 
 

@@ -55,7 +55,7 @@ class SessionOptions:
             try:
                 yield opened
             except InvalidParameter as error:
-                if error.name == "budget" and self.budget is None:
+                if error.parameter == "budget" and self.budget is None:
                     raise _no_budget(source.name) from None
                 raise
             if unknown and opened.begun:

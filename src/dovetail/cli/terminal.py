@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .idiom import spoken
+from dovetail.errors import DovetailWarning
+
+from .error_words import words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,8 +43,10 @@ def _note(
     line: str | None = None,
 ) -> None:
     # Other warnings speak to programmers, not to whoever runs a command.
-    if issubclass(category, UserWarning):
-        note(spoken(str(message)))
+    if isinstance(message, DovetailWarning):
+        note(" ".join(filter(None, [message.problem, *map(words, message.remedies)])))
+    elif issubclass(category, UserWarning):
+        note(str(message))
 
 
 def note(text: str) -> None:

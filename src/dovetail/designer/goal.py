@@ -11,6 +11,7 @@ from typing import Any
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import Give
 
 ERRORS = ("variance", "mean_abs")
 COSTS = ("epsilon", "zeta")
@@ -124,9 +125,7 @@ def read_task(
         )
     has_budget = epsilon is not None or zeta is not None
     if not has_budget and not wanted:
-        raise InvalidParameter(
-            "epsilon", None, "given, or an accuracy instead", "Use design(epsilon=1) or design(within=5)."
-        )
+        raise InvalidParameter("epsilon", None, "given, or an accuracy instead", Give("epsilon", "within"))
     small = None if delta is None else check.within("delta", delta, 0, 1, "Give a small number such as 1e-6.")
     if small is not None and (zeta is not None or small == 1):
         raise InvalidParameter("delta", delta, "a number below 1 beside epsilon", "Leave it out for zeta.")
@@ -134,7 +133,7 @@ def read_task(
     most = check.integer("pieces", pieces, 1, MOST_PIECES)
     if tuple_of_breaks is not None and most == 1:
         raise InvalidParameter(
-            "break_point", break_point, "left out with pieces=1", "Allow pieces=2 or more."
+            "break_point", break_point, "left out where there is one piece", "Allow two pieces or more."
         )
     measure = _measure(minimise, has_budget)
     if not has_budget and minimise is None and small:
@@ -156,9 +155,9 @@ def read_task(
 def _goals(goals: Any, within: Any, probability: Any, cells: Any) -> tuple[Goal, ...]:
     listed = (goals,) if isinstance(goals, Goal) else goals
     if isinstance(listed, str) or not isinstance(listed, Sequence):
-        raise InvalidParameter("goals", goals, "a list of Goal", "Use goals=[Goal(within=5)].")
+        raise InvalidParameter("goals", goals, "a list of goals", Give("within", "goals"))
     if not all(isinstance(goal, Goal) for goal in listed):
-        raise InvalidParameter("goals", goals, "a list of Goal", "Use goals=[Goal(within=5)].")
+        raise InvalidParameter("goals", goals, "a list of goals", Give("within", "goals"))
     return (*listed, *(() if within is None else (Goal(within, probability, cells),)))
 
 

@@ -34,7 +34,7 @@ def arrow_table(data: Any) -> tuple[Any, set[str]]:
     raise InvalidParameter(
         "source",
         type(data).__name__,
-        "a path, a pandas, Polars, Arrow or Ibis table, a DuckDB connection or a dovetail Source",
+        "a path, a pandas, Polars, Arrow or Ibis table, a DuckDB connection or a source",
     )
 
 

@@ -23,7 +23,7 @@ def check_names(names: Iterable[str], place: str) -> None:
         if first is not None:
             twice = f"names {shown(name)} twice"
             alike = f"has columns {shown(first)} and {shown(name)}, which differ only in case"
-            raise DataError(f"{place} {twice if name == first else alike}. Give each column its own name.")
+            raise DataError(f"{place} {twice if name == first else alike}.", "Give each column its own name.")
         seen[name.casefold()] = name
 
 
@@ -36,8 +36,8 @@ def check_files(names_of_files: Sequence[tuple[Path, Sequence[str]]]) -> None:
             first, where = seen.setdefault(name.casefold(), (name, file))
             if first != name:
                 raise DataError(
-                    f"{file.name!r} has a column {shown(name)}, which {where.name!r} calls {shown(first)}. "
-                    "Call it the same in every file."
+                    f"{file.name!r} has a column {shown(name)}, which {where.name!r} calls {shown(first)}.",
+                    "Call it the same in every file.",
                 )
 
 

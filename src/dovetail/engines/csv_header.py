@@ -34,7 +34,8 @@ def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> Layout:
         if sign != delimiter and len(found) > 1 and len(names) > 1:
             raise DataError(
                 f"{file.name!r} separates its columns by {_SIGNS[sign]}, {files[0].name!r} by "
-                f"{_SIGNS[delimiter]}. Save all files of a folder in one form."
+                f"{_SIGNS[delimiter]}.",
+                "Save all files of a folder in one form.",
             )
         _check_same(names, files[0], found, file)
         orders.setdefault(tuple(found), []).append(file)
@@ -48,8 +49,8 @@ def _check_same(names: list[str], first: Path, found: list[str], file: Path) -> 
         said = [f"lacks {', '.join(map(shown, lacking))}"] if lacking else []
         said += [f"has {', '.join(map(shown, extra))} besides"] if extra else []
         raise DataError(
-            f"The columns of {file.name!r} are not those of {first.name!r}: it {' and '.join(said)}. "
-            "Give all files the same columns, or ask each on its own."
+            f"The columns of {file.name!r} are not those of {first.name!r}: it {' and '.join(said)}.",
+            "Give all files the same columns, or ask each on its own.",
         )
 
 
@@ -62,11 +63,12 @@ def csv_header(path: Path, encoding: str = UTF_8) -> tuple[list[str], str]:
     except csv.Error:
         raise DataError(f"The first line of {path.name!r} must name its columns, each once.") from None
     if not any(names):
-        raise DataError(f"{path.name!r} begins with an empty line. Its first line must name its columns.")
+        raise DataError(f"{path.name!r} begins with an empty line.", "Its first line must name its columns.")
     for number, name in enumerate(names, 1):
         if not name:
             raise DataError(
-                f"Column {number} has no name in the first line of {path.name!r}. Give every column a name."
+                f"Column {number} has no name in the first line of {path.name!r}.",
+                "Give every column a name.",
             )
     check_names(names, f"The first line of {path.name!r}")
     return names, delimiter
@@ -80,14 +82,13 @@ def _first_line(path: Path, encoding: str) -> str:
     except OSError as error:
         raise DataError(f"{path.name!r} cannot be opened: {error.strerror}.") from None
     if not line:
-        raise DataError(f"{path.name!r} is empty. Its first line must name its columns.")
+        raise DataError(f"{path.name!r} is empty.", "Its first line must name its columns.")
     if encoding != UTF_8:
         return line.decode(encoding, "replace").partition("\n")[0]
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(
-            f"The first line of {path.name!r} is not in UTF-8. Declare its encoding, for example "
-            'Schema(columns, encoding="windows-1252") or encoding = "windows-1252" in the schema file, or '
-            "save the file anew as CSV UTF-8."
+            f"The first line of {path.name!r} is not in UTF-8.",
+            "Declare its encoding in the schema, for example windows-1252, or save it anew as CSV UTF-8.",
         ) from None

@@ -36,5 +36,5 @@ def catalogued(connection: Any, table: str | None) -> exp.Table:
         if len(near) == 1:
             return exp.table_(near[0][2], near[0][1], near[0][0], quoted=True)
     if found:
-        raise DataError(f"The database has several tables {shown(table)}. Name the schema: main.{table}.")
+        raise DataError(f"The database has several tables {shown(table)}.", f"Name the schema: main.{table}.")
     raise DataError(f"The database has no table {shown(table)}.")

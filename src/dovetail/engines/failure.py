@@ -28,8 +28,8 @@ def unreadable(
         raise KeyboardInterrupt from None
     _log.debug("The engine failed on %s", name, exc_info=error)
     return DataError(
-        f"The data {name!r} cannot be read. {advice} The operator's log of 'dovetail.engine' has the "
-        "engine's own words."
+        f"The data {name!r} cannot be read.",
+        f"{advice} The operator's log of 'dovetail.engine' has the engine's own words.",
     )
 
 

@@ -46,8 +46,9 @@ class PlainNames:
                 link.with_name(link.name + ".wal").symlink_to(log)
         except OSError as error:
             raise DataError(
-                f"The name {file.name!r} holds signs that a reader may take for a pattern, and no link to it "
-                f"can be made: {error.strerror}. Rename the file: letters, digits, '-', '_' and '.'."
+                f"The name {file.name!r} holds signs that a reader may take for a pattern, and no link "
+                f"to it can be made: {error.strerror}.",
+                "Rename the file: letters, digits, '-', '_' and '.'.",
             ) from None
         return link.as_posix()
 
@@ -57,8 +58,8 @@ class PlainNames:
             if not _is_plain(Path(self._links.name).resolve()):
                 self.close()
                 raise DataError(
-                    "The name of the temporary folder holds signs that a reader may take for a pattern. Set "
-                    "TMPDIR to another folder, or rename the file: letters, digits, '-', '_' and '.'."
+                    "The name of the temporary folder holds signs that a reader may take for a pattern.",
+                    "Set TMPDIR to another folder, or rename the file: letters, digits, '-', '_' and '.'.",
                 )
         return Path(self._links.name).resolve()
 

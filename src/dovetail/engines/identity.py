@@ -109,7 +109,10 @@ def _databases(address: str) -> tuple[str, ...]:
     given = _given(address)
     if "service" in given:
         raise InvalidParameter(
-            "source", "…?service=", _ADDRESS, "A service does not say which server it is; name its host."
+            "source",
+            "… with a service",
+            _ADDRESS,
+            "A service does not say which server it is; name its host.",
         )
     usual = _usual() if {"host", "hostaddr", "port", "dbname", "user"} - set(given) else {}
     settled = {name: value for name, value in {**usual, **given}.items() if value}

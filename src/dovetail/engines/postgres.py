@@ -81,7 +81,8 @@ class Postgres:
             if encoding != "UTF8":
                 raise DataError(
                     f"The database of {self._name!r} keeps its texts in {encoding}, so they cannot be "
-                    "compared letter by letter. Use a database in UTF8."
+                    "compared letter by letter.",
+                    "Use a database in UTF8.",
                 )
             spelled = self._table.sql("postgres")
             number = connection.exec_driver_sql("SELECT to_regclass(%s)::oid::bigint", (spelled,)).scalar()
@@ -90,8 +91,8 @@ class Postgres:
             granted = "SELECT has_any_column_privilege(%s::oid, 'SELECT')"
             if not connection.exec_driver_sql(granted, (number,)).scalar():
                 raise DataError(
-                    f"This user may not read the table {spelled}. Ask the keeper of the database to GRANT "
-                    "SELECT on it."
+                    f"This user may not read the table {spelled}.",
+                    "Ask the keeper of the database to GRANT SELECT on it.",
                 )
             self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}

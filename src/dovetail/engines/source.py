@@ -10,6 +10,7 @@ from unicodedata import normalize
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dovetail.errors import DataError, InvalidParameter, shown
+from dovetail.errors.remedies import Give
 from dovetail.query import Schema
 
 from .identity import POSTGRES, lasting_table, overlap, path_name, source_names
@@ -61,7 +62,7 @@ class Source:
         'people'
         """
         if not isinstance(table, str | None):
-            raise InvalidParameter("table", table, "the name of a table", 'table="visits"')
+            raise InvalidParameter("table", table, "the name of a table", Give("table"))
         if isinstance(data, cls):
             return cls(
                 data.data,
@@ -72,12 +73,12 @@ class Source:
             )
         if isinstance(data, str) and is_address(data):
             if not table:
-                raise InvalidParameter("table", table, "the name of a table there", 'table="visits"')
+                raise InvalidParameter("table", table, "the name of a table there", Give("table"))
             return cls(data, checked_name(name or _short_name(data, table)), schema, table)
         if isinstance(data, str | Path):
             path = Path(data)
             if not _exists(path):
-                raise DataError(f"{shown(str(data))} does not exist. Give {_KNOWN}.")
+                raise DataError(f"{shown(str(data))} does not exist.", f"Give {_KNOWN}.")
             inner = f"-{table}" if table else ""
             return cls(path, checked_name(name or path.stem + inner), schema, table)
         if name is None:
@@ -85,7 +86,8 @@ class Source:
                 "name",
                 None,
                 "given for a table in memory and for a list of files",
-                'The budget is kept under it: Session(table, name="people").',
+                "The budget is kept under it.",
+                Give("name"),
             )
         if isinstance(data, list | tuple):
             data = tuple(_listed(file) for file in data)
@@ -102,8 +104,9 @@ class Source:
         several = not isinstance(self.data, Path) or self.data.is_dir()
         if len(kinds) != 1 or None in kinds or (several and "duckdb" in kinds):
             raise DataError(
-                f"{self._shown()} cannot be read as a table. Give a file that ends in {', '.join(FORMATS)}, "
-                "or a folder or a list of CSV, of Parquet or of Arrow files."
+                f"{self._shown()} cannot be read as a table.",
+                f"Give a file that ends in {', '.join(FORMATS)}, or a folder or a list of CSV, of "
+                "Parquet or of Arrow files.",
             )
         return str(kinds.pop())
 
@@ -160,8 +163,8 @@ class Source:
         inside = list(islice(self.data.rglob("*"), _MOST_INSIDE + 1))
         if len(inside) > _MOST_INSIDE:
             raise DataError(
-                f"The folder {self._shown()} holds more than {_MOST_INSIDE:,} files. Give one of "
-                "them, or a folder that holds nothing but the table."
+                f"The folder {self._shown()} holds more than {_MOST_INSIDE:,} files.",
+                "Give one of them, or a folder that holds nothing but the table.",
             )
         found = sorted(
             file
@@ -179,7 +182,9 @@ class Source:
 def _listed(file: object) -> Path:
     """Return a file of a list."""
     if not isinstance(file, str | Path) or not _exists(Path(file)) or not Path(file).is_file():
-        raise DataError(f"{shown(file)} is not a file. Give a list of paths of CSV, Parquet or Arrow files.")
+        raise DataError(
+            f"{shown(file)} is not a file.", "Give a list of paths of CSV, Parquet or Arrow files."
+        )
     return Path(file)
 
 
@@ -193,8 +198,8 @@ def _once(files: list[Path]) -> list[Path]:
         first = seen.get((about.st_dev, about.st_ino))
         if first is not None:
             raise DataError(
-                f"{shown(str(first))} and {shown(str(file))} are one file, whose rows would count twice. "
-                "Leave one of them out."
+                f"{shown(str(first))} and {shown(str(file))} are one file, whose rows would count twice.",
+                "Leave one of them out.",
             )
         seen[about.st_dev, about.st_ino] = file
     return files

@@ -154,7 +154,8 @@ def _frame_of(source: Source) -> Any:
     if _PATTERN & set(source.table):
         raise DataError(
             f"Spark would read {shown(source.table)} as a pattern, because of one of the signs "
-            f"{' '.join(sorted(_PATTERN))}. Name one file or a folder, and rename it if need be."
+            f"{' '.join(sorted(_PATTERN))}.",
+            "Name one file or a folder, and rename it if need be.",
         )
     # Java would look from the folder that it was started in.
     relative = source.table.startswith(("./", "../"))

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from dovetail.answers.quote import Standing
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
+from dovetail.errors.remedies import AskForLess
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import DELTA_UNIT, Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
@@ -333,16 +334,17 @@ def refuse_charge(
     """Say which is short, budget or allotment; where `hidden`, nothing of what others have spent is told."""
     if hidden:
         raise BudgetExceeded(
-            f"this costs {charge}, and the limit of {name!r} is reached. Nothing was spent. Ask for "
-            "less accuracy, or for fewer answers; its curator knows what is left.",
+            f"This costs {charge}, and the limit of {name!r} is reached.",
+            AskForLess(),
+            "Nothing was spent. Its curator knows what is left.",
             requested=charge,
         )
     remaining = limit.remaining(spent)
-    smaller = "a smaller delta, " if charge.delta * DELTA_UNIT > remaining.delta > 0 else ""
     short = f"your allotment for {name!r}" if allotted else f"the budget of {name!r}"
     raise BudgetExceeded(
-        f"this costs {charge}, but of {short} ({limit}) there remains {remaining}. "
-        f"Nothing was spent. Ask for {smaller}less accuracy, or for fewer answers.",
+        f"This costs {charge}, but of {short} ({limit}) there remains {remaining}.",
+        "Nothing was spent.",
+        AskForLess(smaller_delta=charge.delta * DELTA_UNIT > remaining.delta > 0),
         requested=charge,
         remaining=remaining,
     )

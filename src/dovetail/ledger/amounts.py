@@ -23,8 +23,8 @@ def columns(spent: Charge) -> dict[str, Any]:
     for name, units in (("epsilon", spent.epsilon), ("zeta", spent.zeta), ("delta", spent.delta)):
         if units is not None and units > LARGEST:
             raise LedgerError(
-                f"the sum of {name} would pass what a ledger can count (2^63 units). "
-                "Nothing was spent. Ask with noise that costs less."
+                f"The sum of {name} would pass what a ledger can count (2^63 units).",
+                "Nothing was spent. Ask with noise that costs less.",
             )
     amounts = spent.to_dict()
     return amounts | {"renyi": canonical(amounts["renyi"])}

@@ -16,7 +16,7 @@ def back_up(ledger: Path, target: Path) -> None:
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise LedgerError(f"a copy cannot be made at {target}: {error.strerror}.") from error
+        raise LedgerError(f"A copy cannot be made at {target}: {error.strerror}.") from error
     with translated(str(ledger)):
         live, copy = sqlite3.connect(ledger), sqlite3.connect(target)
         try:
@@ -35,6 +35,6 @@ def keep_copy(ledger: Path, target: Path) -> None:
     """Keep a copy of a ledger before it is changed; one that is there already is not replaced."""
     if target.exists():
         raise LedgerError(
-            f"{target} is there already, perhaps the copy of an earlier attempt. Move it away first."
+            f"{target} is there already, perhaps the copy of an earlier attempt.", "Move it away first."
         )
     back_up(ledger, target)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from dovetail.errors import InvalidParameter
+from dovetail.errors import DovetailWarning, InvalidParameter
+from dovetail.errors.remedies import Give
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
@@ -15,14 +16,14 @@ from .principals import by_whom
 from .schema import datasets
 
 
-class ExPost(UserWarning):
+class ExPost(DovetailWarning):
     """A limit was changed after answers were given under the old one."""
 
 
 def checked_budget(budget: object) -> Budget:
     """Return a budget, or say what was given instead."""
     if not isinstance(budget, Budget):
-        raise InvalidParameter("budget", budget, "a Budget", "For example Budget.pure(1).")
+        raise InvalidParameter("budget", budget, "a budget", Give("budget"))
     return budget
 
 
@@ -48,8 +49,9 @@ def change_budget(pen: Pen, dataset: int, budget: Budget, by: int | None = None)
     pen.record("budget", dataset, content | by_whom(by))
     if ex_post:
         warnings.warn(
-            "answers were given under the old budget, so the new one bounds the privacy loss only after the "
-            "fact (ex post): the choice to change it may depend on those answers. The record says so.",
-            ExPost,
+            ExPost(
+                "Answers were given under the old budget, so the new one bounds the privacy loss only after "
+                "the fact (ex post): the choice to change it may depend on those answers. The record says so."
+            ),
             stacklevel=3,
         )

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import VerifyLedger
 
 _HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
 
@@ -33,7 +34,7 @@ class Head:
         """Read what `str(head)` wrote."""
         match = _HEAD.fullmatch(text.strip())
         if match is None:
-            raise InvalidParameter("head", text, "NUMBER:HASH as `ledger.head` prints it")
+            raise InvalidParameter("head", text, "NUMBER:HASH, the head of a ledger", VerifyLedger())
         return cls(int(match[1]), match[2])
 
 

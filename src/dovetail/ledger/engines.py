@@ -76,7 +76,7 @@ def postgres_engine(url: URL, patience: float) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise LedgerError(
-            "a ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
+            "A ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
         ) from error
 
     # Waiting for the head may take all of `patience`; a server that is silent for longer is given up.
@@ -91,8 +91,8 @@ def postgres_engine(url: URL, patience: float) -> Engine:
         connection.commit()
         if loose:
             raise LedgerError(
-                f"this PostgreSQL runs with {' and '.join(loose)} off, so it could forget what was spent. "
-                "Turn it on before a ledger is kept there."
+                f"This PostgreSQL runs with {' and '.join(loose)} off, so it could forget what was spent.",
+                "Turn it on before a ledger is kept there.",
             )
 
     return engine

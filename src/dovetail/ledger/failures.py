@@ -37,9 +37,9 @@ def translated(place: str) -> Iterator[None]:
         raise _meaning(place, error, lost=False) from error
     except UnicodeDecodeError as error:
         # Python's driver stumbles over SQLite's own report of the damage.
-        raise LedgerCorrupt(f"the ledger {place} is damaged. Restore it from a backup.") from error
+        raise LedgerCorrupt(f"The ledger {place} is damaged.", "Restore it from a backup.") from error
     except SQLAlchemyError as error:
-        raise LedgerError(f"the ledger {place} cannot be used: {type(error).__name__}.") from error
+        raise LedgerError(f"The ledger {place} cannot be used: {type(error).__name__}.") from error
     except Exception as error:
         # Psycopg's own errors; the driver may not be installed, so they are known by what they carry.
         if not hasattr(error, "sqlstate"):
@@ -53,7 +53,7 @@ def sound() -> Iterator[None]:
     try:
         yield
     except (AttributeError, TypeError, ValueError, LookupError) as error:
-        raise LedgerCorrupt("the ledger holds something unreadable. Restore it from a backup.") from error
+        raise LedgerCorrupt("The ledger holds something unreadable.", "Restore it from a backup.") from error
 
 
 def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError:
@@ -61,20 +61,20 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
     state = getattr(error, "sqlstate", None) or ""
     if name.startswith(_BUSY) or state in _BUSY_STATES:
         return LedgerBusy(
-            f"the ledger {place} is held by another process. Nothing was spent by this call; try again."
+            f"The ledger {place} is held by another process.", "Nothing was spent by this call; try again."
         )
     if name.startswith(_CORRUPT) or state in _CORRUPT_STATES or _unreadable(error):
-        return LedgerCorrupt(f"the ledger {place} is damaged ({name or state}). Restore it from a backup.")
+        return LedgerCorrupt(f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.")
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
-            return LedgerError(f"the ledger {place} failed: {words}. {_CAUTION}")
+            return LedgerError(f"The ledger {place} failed: {words}.", _CAUTION)
     failure = failure_of(error)
     if failure is not None and not name:
-        return LedgerError(f"the ledger {place} cannot be used. {failure.words} {_CAUTION}")
+        return LedgerError(f"The ledger {place} cannot be used.", f"{failure.words} {_CAUTION}")
     if lost:
-        return LedgerError(f"the connection to the ledger {place} was lost. {_CAUTION}")
+        return LedgerError(f"The connection to the ledger {place} was lost.", _CAUTION)
     # What the server says is not repeated: it can quote an address or a question.
-    return LedgerError(f"the ledger {place} failed ({name or state or type(error).__name__}). {_CAUTION}")
+    return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", _CAUTION)
 
 
 def _unreadable(error: BaseException | None) -> bool:

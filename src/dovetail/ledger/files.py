@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dovetail.errors import LedgerCorrupt, LedgerError
+from dovetail.errors.remedies import CreateLedger
 
 # No SQLite database is smaller. SQLite itself takes a file of 0 or 1 bytes for a database without tables.
 _LEAST = 512
@@ -20,15 +21,16 @@ def present(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise LedgerError(f"the ledger {path} cannot be looked at: {error.strerror}.") from error
+        raise LedgerError(f"The ledger {path} cannot be looked at: {error.strerror}.") from error
     if path.is_dir():
         raise LedgerError(f"{path} is a folder; a ledger is a file.")
     if 0 < size < _LEAST:
-        raise LedgerCorrupt(f"the ledger {path} was cut to {size} bytes. Restore it from a backup.")
+        raise LedgerCorrupt(f"The ledger {path} was cut to {size} bytes.", "Restore it from a backup.")
     if size == 0:
         raise LedgerCorrupt(
-            f"the file {path} is empty. If a ledger was kept there, restore it from a backup. "
-            "If there never was one, make it with Ledger.create."
+            f"The file {path} is empty.",
+            "If a ledger was kept there, restore it from a backup; if there never was one, create it.",
+            CreateLedger(),
         )
     return True
 
@@ -47,7 +49,7 @@ def make_file(path: Path, fill: Callable[[Path], bool]) -> bool:
             return fill(target)
         return _linked(target, fill)
     except OSError as error:
-        raise LedgerError(f"a ledger cannot be created at {path}: {error.strerror}.") from error
+        raise LedgerError(f"A ledger cannot be created at {path}: {error.strerror}.") from error
 
 
 def _linked(target: Path, fill: Callable[[Path], bool]) -> bool:

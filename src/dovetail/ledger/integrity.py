@@ -7,6 +7,7 @@ import json
 from sqlalchemy import Connection, func, select
 
 from dovetail.errors import LedgerCorrupt, LedgerError
+from dovetail.errors.remedies import MigrateLedger
 
 from .chain import Event, Head, origin
 from .pen import event_at
@@ -21,15 +22,15 @@ def check_opening(connection: Connection, witnessed: Head | None) -> Head:
     check_version(connection)
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
-        raise LedgerCorrupt(f"the ledger has lost its head. {_ADVICE}")
+        raise LedgerCorrupt("The ledger has lost its head.", _ADVICE)
     head = Head(about.sequence, about.hash)
     last = connection.execute(select(func.max(events.c.sequence))).scalar_one() or 0
     if last != head.sequence or _recomputed(connection, about.identity, last) != head.hash:
-        raise LedgerCorrupt(f"the head of the ledger does not fit its last event. {_ADVICE}")
+        raise LedgerCorrupt("The head of the ledger does not fit its last event.", _ADVICE)
     said = EMPTY if last == 0 else json.loads(event_at(connection, last).content).get("state")
     if not about.state == said == total(connection):
         raise LedgerCorrupt(
-            f"what the ledger holds is not what its last event says: a row was edited or put back. {_ADVICE}"
+            "What the ledger holds is not what its last event says: a row was edited or put back.", _ADVICE
         )
     if witnessed is not None:
         _check_witness(connection, about.identity, head, witnessed)
@@ -40,16 +41,18 @@ def check_version(connection: Connection) -> None:
     """Refuse a ledger that this Dovetail cannot read as it is."""
     version = connection.execute(select(ledger.c.schema_version)).scalar_one_or_none()
     if version is None:
-        raise LedgerCorrupt(f"the ledger has lost its head. {_ADVICE}")
+        raise LedgerCorrupt("The ledger has lost its head.", _ADVICE)
     if version > SCHEMA_VERSION:
         raise LedgerError(
-            f"this ledger has schema version {version}, newer than the version {SCHEMA_VERSION} that this "
-            "Dovetail reads. Upgrade Dovetail."
+            f"This ledger has schema version {version}, newer than the version {SCHEMA_VERSION} "
+            "that this Dovetail reads.",
+            "Upgrade Dovetail.",
         )
     if version < SCHEMA_VERSION:
         raise LedgerError(
-            f"this ledger has schema version {version}; this Dovetail writes version {SCHEMA_VERSION}. "
-            "Migrate it on purpose, with a copy kept: Ledger.migrate."
+            f"This ledger has schema version {version}; this Dovetail writes version {SCHEMA_VERSION}.",
+            "Migrate it on purpose, with a copy kept.",
+            MigrateLedger(),
         )
 
 
@@ -69,6 +72,7 @@ def _check_witness(connection: Connection, identity: str, head: Head, witnessed:
     seen = origin(identity) if witnessed.sequence == 0 else event_at(connection, witnessed.sequence)
     if seen is None or seen.hash != witnessed.hash:
         raise LedgerCorrupt(
-            f"the witness saw event {witnessed.sequence}, which this ledger (at {head.sequence}) does not "
-            f"hold: an older or another ledger was put in its place. {_ADVICE}"
+            f"The witness saw event {witnessed.sequence}, which this ledger (at {head.sequence}) "
+            "does not hold: an older or another ledger was put in its place.",
+            _ADVICE,
         )

@@ -67,12 +67,12 @@ def check_key(connection: Connection, text: object) -> Principal:
     form = _FORM.fullmatch(text) if isinstance(text, str) else None
     if form is None or not compare_digest(_checksum(str(text)[:-7]), form[3]):
         raise AccessRefused(
-            "this is not a whole key: it was mistyped or cut (its checksum does not fit). Copy it again."
+            "This is not a whole key: it was mistyped or cut (its checksum does not fit).", "Copy it again."
         )
     row = run(connection, _BY_PUBLIC, {"called": form[1]}).first
     same = compare_digest(_hash(form[0]), _NOBODY if row is None else row.sha256)
     if row is None or not same or row.revoked is not None or past(row.expires):
-        raise AccessRefused("this key is not, or no longer, valid here. Ask the curator for another.")
+        raise AccessRefused("This key is not, or no longer, valid here.", "Ask the curator for another.")
     return principal(connection, row.principal)
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from dovetail.check import positive
 from dovetail.errors import DovetailError, InvalidParameter, LedgerError
+from dovetail.errors.remedies import CreateLedger, OpenLedger
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
@@ -88,7 +89,7 @@ class Ledger:
         try:
             if not store.exists():
                 if not create:
-                    raise LedgerError(f"there is no ledger at {store.place}. Make one with Ledger.create.")
+                    raise LedgerError(f"There is no ledger at {store.place}.", CreateLedger())
                 if create == "later":
                     return cls(store)
                 _create(store)
@@ -121,7 +122,7 @@ class Ledger:
         try:
             # An empty file is filled: whoever creates says that no ledger was kept there.
             if not _create(store):
-                raise LedgerError(f"there is a ledger at {store.place} already. Open it with Ledger.open.")
+                raise LedgerError(f"There is a ledger at {store.place} already.", OpenLedger())
         except DovetailError:
             store.close()
             raise
@@ -139,7 +140,7 @@ class Ledger:
         store, noted = _prepared(location, witness, patience)
         try:
             if not store.exists():
-                raise LedgerError(f"there is no ledger at {store.place}.")
+                raise LedgerError(f"There is no ledger at {store.place}.")
             if store.path is not None:
                 keep_copy(store.path, store.path.with_name(store.path.name + ".version1"))
             with store.rebuilding() as connection, sound():
@@ -275,7 +276,7 @@ class Ledger:
     def back_up(self, path: str | Path) -> Head:
         """Copy an embedded ledger, consistently, while others write; verify the copy and return its head."""
         if self._store.path is None:
-            raise LedgerError("a ledger on a server is backed up by the server: use pg_dump.")
+            raise LedgerError("A ledger on a server is backed up by the server: use pg_dump.")
         back_up(self._store.path, Path(path))
         with Ledger.open(path, copy=True) as copied:
             return copied.verify()

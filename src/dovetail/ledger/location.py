@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dovetail.engines.identity import source_names
 from dovetail.errors import LedgerError
+from dovetail.errors.remedies import Give
 
 from .ledger import Ledger
 
@@ -85,12 +86,13 @@ def _several(own: Path, kept: list[Path], inner: list[Path]) -> LedgerError:
     listed = ", ".join(repr(str(place)) for place in [*kept, *sorted(inner)])
     if not kept and len(inner) == 1:
         return LedgerError(
-            f"some of these data have a budget in {listed} already, and two budgets would add up. Move that "
-            f"ledger to {str(own)!r} to share it, or ask the file it belongs to."
+            f"Some of these data have a budget in {listed} already, and two budgets would add up.",
+            f"Move that ledger to {str(own)!r} to share it, or ask the file it belongs to.",
         )
     return LedgerError(
-        f"some of these data have budgets in several ledgers: {listed}. What they allow adds up. Ask each "
-        "file on its own, or name the ledger that pays with ledger=."
+        f"Some of these data have budgets in several ledgers: {listed}.",
+        "What they allow adds up. Ask each file on its own, or name the ledger that pays.",
+        Give("ledger"),
     )
 
 

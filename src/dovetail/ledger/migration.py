@@ -56,14 +56,14 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
     """Rebuild a ledger of version 1 inside one transaction, if it verifies and holds the witnessed head."""
     about = connection.execute(select(_ledger)).one()
     if about.schema_version != 1:
-        raise LedgerError(f"this ledger has schema version {about.schema_version}; nothing was migrated.")
+        raise LedgerError(f"This ledger has schema version {about.schema_version}; nothing was migrated.")
     replay, head = replayed(connection, about.identity)
     _check_before(connection, replay)
     seen = None if witnessed is None else event_at(connection, witnessed.sequence)
     lost = witnessed is not None and witnessed.sequence > 0 and (seen is None or seen.hash != witnessed.hash)
     if lost or head != Head(about.sequence, about.hash):
         raise LedgerCorrupt(
-            "the ledger's head is not that of its record or its witness. Nothing was migrated."
+            "The ledger's head is not that of its record or its witness.", "Nothing was migrated."
         )
     secrets = {row.id: bytes(row.secret) for row in connection.execute(select(_datasets))}
     _put_aside(connection)
@@ -102,7 +102,7 @@ def _check_before(connection: Connection, replay: Replay) -> None:
         and states == {(row[0], row[9], row[10]) for row in replay.requests.values()}
     )
     if not same:
-        raise LedgerCorrupt("what the ledger holds is not what its events say. Nothing was migrated.")
+        raise LedgerCorrupt("What the ledger holds is not what its events say.", "Nothing was migrated.")
 
 
 def _put_aside(connection: Connection) -> None:

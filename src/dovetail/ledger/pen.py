@@ -80,7 +80,7 @@ class Pen:
         guarded = [found for (_, _, one), found in zip(self._writes, changed, strict=True) if one]
         self._writes = []
         if any(found != 1 for found in guarded):
-            raise LedgerCorrupt("a row of the ledger moved while it was locked. Nothing was recorded.")
+            raise LedgerCorrupt("A row of the ledger moved while it was locked.", "Nothing was recorded.")
 
     @property
     def next(self) -> int:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from dovetail.check import integer
 from dovetail.errors import BudgetExceeded, InvalidParameter
+from dovetail.errors.remedies import SeePlans
 from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState
 
@@ -107,14 +108,15 @@ def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted:
             "plan",
             plan,
             "a plan of this dataset that you opened or that is shared",
-            "Open one: session.plan.",
+            SeePlans(),
         )
     left, slots = row["left"], row["slots"]
     if left < wanted:
         short = f"this uses {wanted} answers of plan {plan}, which has {left} of {slots} left"
         gone = f"all {slots} answers of plan {plan} were given: 0 left"
         raise BudgetExceeded(
-            f"{short if left else gone}. Open another plan under another name, or pay for each query.",
+            f"{short if left else gone}.",
+            "Open another plan under another name, or pay for each query.",
             requested=wanted,
             remaining=left,
         )

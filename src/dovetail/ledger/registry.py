@@ -10,7 +10,8 @@ from sqlalchemy import Connection, select
 
 from dovetail.check import choice
 from dovetail.engines.identity import overlap
-from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
+from dovetail.errors import BudgetMismatch, DovetailWarning, InvalidParameter, LedgerError
+from dovetail.errors.remedies import ChangeBudget, Give, LeaveOut
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 from dovetail.sampling import random_bytes
@@ -23,7 +24,7 @@ from .schema import datasets, names, sources
 from .text import composed, plain
 
 
-class SharedBudget(UserWarning):
+class SharedBudget(DovetailWarning):
     """A second name was given for a source that has a budget already."""
 
 
@@ -67,15 +68,15 @@ def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str
     near = known_at(connection, at)
     if dataset is not None and near and (exact or dataset not in near):
         raise BudgetMismatch(
-            f"these data are charged to the budget of {first_name(connection, (exact or near)[0])!r}, not to "
-            f"that of {name!r}. Open them under that name; share=False charges either, and what both allow "
-            "adds up."
+            "These data are charged to the budget of "
+            f"{first_name(connection, (exact or near)[0])!r}, not to that of {name!r}.",
+            "Open them under that name; of two budgets, what both allow adds up.",
         )
     if not exact and len(near) > 1:
         listed = ", ".join(repr(first_name(connection, each)) for each in near)
         raise BudgetMismatch(
-            f"parts of these data have budgets of their own: {listed}. Ask each of them on its own; "
-            "share=False makes one more budget, and what all allow adds up."
+            f"Parts of these data have budgets of their own: {listed}.",
+            "Ask each of them on its own; with one more budget, what all allow adds up.",
         )
     return min(exact or near, default=None)
 
@@ -106,7 +107,7 @@ def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, pr
 def missing_budget(name: str) -> InvalidParameter:
     """Return what is said where nobody named a budget."""
     return InvalidParameter(
-        "budget", None, f"given when the dataset {name!r} is first opened", "For example Budget.pure(1)."
+        "budget", None, f"given when the dataset {name!r} is first opened", Give("budget")
     )
 
 
@@ -116,12 +117,14 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     if first == name or share:
         return
     if share is False:
-        raise LedgerError(f"{name!r} shares the budget of {first!r} already. Choose another name.")
+        raise LedgerError(f"{name!r} shares the budget of {first!r} already.", "Choose another name.")
     warnings.warn(
-        f"{name!r} is a second name for the source of {first!r}, for a part of it or for more around it, and "
-        f"shares its budget. Open it as {first!r}, "
-        "or say share=True; share=False makes a second budget, and what both allow adds up.",
-        SharedBudget,
+        SharedBudget(
+            f"{name!r} is a second name for the source of {first!r}, for a part of it or for more around it, "
+            "and shares its budget.",
+            f"Open it as {first!r}, or say that they share; of two budgets, what both allow adds up.",
+            Give("share"),
+        ),
         stacklevel=3,
     )
 
@@ -184,16 +187,19 @@ def check_budget(
     said = protected_by(connection, dataset)
     if None not in (said, protects) and said != protects:
         raise BudgetMismatch(
-            f"the budget of {first_name(connection, dataset)!r} protects {said}, not {protects}; charges of "
-            "both do not add up. Ask as before (unit= and neighbours= say who is protected), or keep a "
-            "budget of its own for the other."
+            f"The budget of {first_name(connection, dataset)!r} protects {said}, not "
+            f"{protects}; charges of both do not add up.",
+            "Ask as before: the unit and the neighbours say who is protected. Or keep a budget of its own "
+            "for the other.",
         )
     kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
     if budget is not None and canonical(budget.to_dict()) != kept:
         raise BudgetMismatch(
-            f"the budget of {first_name(connection, dataset)!r} on record is "
-            f"{budget_of(kept)}, not {budget}. Leave the budget out to use the recorded "
-            "one; its curator changes it with ledger.set_budget."
+            f"The budget of {first_name(connection, dataset)!r} on record is {budget_of(kept)}, "
+            f"not {budget}.",
+            "To use the recorded one, give none.",
+            LeaveOut("budget"),
+            ChangeBudget(),
         )
 
 

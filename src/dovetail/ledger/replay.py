@@ -78,7 +78,7 @@ class Replay:
                 self._readers[row[2]](row[0], row[3], content)
         except (LookupError, TypeError, ValueError) as error:
             sequence, _, kind = self.event[:3]
-            raise LedgerCorrupt(f"event {sequence} ({kind}) does not follow from those before it.") from error
+            raise LedgerCorrupt(f"Event {sequence} ({kind}) does not follow from those before it.") from error
 
     def _public(self, content: Content) -> str:
         return content["public"] if "public" in content else str(self.event[5])[:32]

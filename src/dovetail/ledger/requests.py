@@ -112,21 +112,22 @@ def _retried(pen: Pen, row: Any, asking: Asking, lease: timedelta) -> StoredAnsw
     key = asking.request.key
     if row.question != digest(asking.request.body) or row.vintages != asking.chosen.vintages:
         raise RequestConflict(
-            f"the request key {key!r} was used for another question. Use one key per question."
+            f"The request key {key!r} was used for another question.", "Use one key per question."
         )
     if row.state == "answered":
         return _stored(pen.connection, row, asking)
     if row.state == "failed":
         raise LedgerError(
-            f"the request {key!r} failed and stays charged. Ask again with a new key, which pays again."
+            f"The request {key!r} failed and stays charged.", "Ask again with a new key, which pays again."
         )
     held = open_attempt(pen.connection, row.id)
     if past(held["until"]):
         return _resumed(pen, row, held, lease)
     since = event_at(pen.connection, row.id).at
     raise LedgerBusy(
-        f"the request {key!r} was reserved at {since} and is not answered yet. This retry spent nothing: try "
-        f"again. If the first attempt was interrupted, a retry after {held['until']} takes its charge over."
+        f"The request {key!r} was reserved at {since} and is not answered yet.",
+        "This retry spent nothing: try again. If the first attempt was interrupted, a retry "
+        f"after {held['until']} takes its charge over.",
     )
 
 
@@ -145,7 +146,7 @@ def open_attempt(connection: Connection, request: int) -> Row:
     """Return who works on a reserved request."""
     row = run(connection, _ATTEMPT, {"of": request}).first
     if row is None:
-        raise LedgerCorrupt(f"request {request} is reserved, but nobody works on it. Run verify.")
+        raise LedgerCorrupt(f"Request {request} is reserved, but nobody works on it.", "Run verify.")
     found: Row = row._asdict()
     return found
 
@@ -155,13 +156,15 @@ def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> t
     row = run(pen.connection, _REQUEST, {"of": reservation.id}).first
     if row is None or row.dataset != dataset or row.state != "reserved":
         raise LedgerError(
-            f"reservation {reservation.id} of {name!r} is not open: it was answered, failed or never made."
+            f"Reservation {reservation.id} of {name!r} is not open: it was answered, failed or never made."
         )
     held = open_attempt(pen.connection, reservation.id)
     if held["attempt"] != reservation.attempt:
         raise LedgerError(
-            f"reservation {reservation.id} of {name!r} is not open to attempt {reservation.attempt}: its "
-            f"lease was over and attempt {held['attempt']} took it over. Nothing was stored."
+            f"Reservation {reservation.id} of {name!r} is not open to attempt "
+            f"{reservation.attempt}: its lease was over and attempt {held['attempt']} took it "
+            "over.",
+            "Nothing was stored.",
         )
     return row._asdict(), held
 

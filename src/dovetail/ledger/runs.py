@@ -47,8 +47,9 @@ def thresholds(connection: Connection, plan: int, committed: str) -> tuple[int, 
     row = run(connection, _RUN, {"of": plan}).first
     if row is None or commitment(row.above, row.below, bytes(row.nonce)) != committed:
         raise LedgerError(
-            f"the private thresholds of run {plan} are lost, so the run is over: drawing them again would be "
-            "a release that nobody paid for. Open another run."
+            f"The private thresholds of run {plan} are lost, so the run is over: drawing them "
+            "again would be a release that nobody paid for.",
+            "Open another run.",
         )
     return row.above, row.below
 
@@ -56,7 +57,9 @@ def thresholds(connection: Connection, plan: int, committed: str) -> tuple[int, 
 def fire(pen: Pen, request: Row, held: Row, measured: str) -> bool:
     """Record a firing and what was measured; tell whether another update could be taken to test on."""
     if not held["held"]:
-        raise LedgerError(f"request {request['id']} holds no update, so it cannot fire. Nothing was stored.")
+        raise LedgerError(
+            f"Request {request['id']} holds no update, so it cannot fire.", "Nothing was stored."
+        )
     row = plan_row(pen.connection, held["plan"], request["dataset"])
     assert row is not None
     more = bool(row["left"] > 0)

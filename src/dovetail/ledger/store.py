@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, insert, inspect, text, update
 
 from dovetail.errors import LedgerError
+from dovetail.errors.remedies import LeaveOut, StartWitness
 
 from .chain import Head, origin
 from .engines import parsed, postgres_engine, sqlite_engine
@@ -141,7 +142,9 @@ class Store:
         if its file cannot even be opened, nothing is recorded.
         """
         if self.copy:
-            raise LedgerError(f"{self.place} was opened as a copy, which is only read. Nothing was recorded.")
+            raise LedgerError(
+                f"{self.place} was opened as a copy, which is only read.", "Nothing was recorded."
+            )
         with ExitStack() as after:
             with translated(self.place), self._own().writer.begin() as connection:
                 sequence, link, state, named, settings = run(connection, _LOCK).rows[0]
@@ -162,8 +165,8 @@ class Store:
         witness = self.witness_at(connection, named)
         if witness is None and named:
             raise LedgerError(
-                f"every host that writes to the ledger {self.place} keeps a witness of its own. "
-                "Start this host's with ledger.start_witness(FILE)."
+                f"Every host that writes to the ledger {self.place} keeps a witness of its own.",
+                StartWitness(),
             )
         return witness
 
@@ -185,8 +188,9 @@ class Store:
         known = remembered(connection, self.host) if named else None
         if known is not None and self.given is not None and known.path != self.given.path:
             raise LedgerError(
-                f"the witness of the ledger {self.place} is {known.path}, not {self.given.path}. "
-                "Leave witness= out, or change it with ledger.start_witness."
+                f"The witness of the ledger {self.place} is {known.path}, not {self.given.path}.",
+                LeaveOut("witness"),
+                StartWitness(),
             )
         return known or self.given
 

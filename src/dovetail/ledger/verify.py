@@ -46,14 +46,14 @@ def verify(connection: Connection) -> Head:
     if connection.dialect.name == "sqlite":
         damage = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
         if damage != "ok":
-            raise LedgerCorrupt(f"the ledger's file is damaged: {damage}. Restore a backup.")
+            raise LedgerCorrupt(f"The ledger's file is damaged: {damage}.", "Restore a backup.")
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
-        raise LedgerCorrupt("the ledger has lost its head. Restore a backup.")
+        raise LedgerCorrupt("The ledger has lost its head.", "Restore a backup.")
     replay, head = replayed(connection, about.identity)
     if head != Head(about.sequence, about.hash):
         raise LedgerCorrupt(
-            f"the ledger's head does not fit its last event, {head.sequence}. Restore a backup."
+            f"The ledger's head does not fit its last event, {head.sequence}.", "Restore a backup."
         )
     compare(connection, replay)
     _same("witnesses", [about.witness], [replay.witness])
@@ -75,7 +75,7 @@ def _followed(head: Head, page: Sequence[Any]) -> Head:
     for sequence, at, kind, dataset, content, stored in page:
         number, link = number + 1, linked(link, sequence, at, kind, dataset, content)
         if sequence != number or stored != link:
-            raise LedgerCorrupt(f"the chain breaks at event {number}. Restore a backup.")
+            raise LedgerCorrupt(f"The chain breaks at event {number}.", "Restore a backup.")
     return Head(number, link)
 
 
@@ -100,7 +100,7 @@ def compare(connection: Connection, replay: Replay) -> None:
     _compare_secrets(connection, replay)
     for subject, vintage in replay.charges:
         if not replay.limits[subject].allows(Charge.zero(), replay.spent(subject, vintage)):
-            raise LedgerCorrupt(f"subject {subject} has spent more than its limit. Its keeper must look.")
+            raise LedgerCorrupt(f"Subject {subject} has spent more than its limit.", "Its keeper must look.")
 
 
 def expected_rows(replay: Replay) -> dict[Table, list[list[Any]]]:
@@ -157,4 +157,4 @@ def _compare_secrets(connection: Connection, replay: Replay) -> None:
 
 def _same(what: str, kept: Collection[Any], expected: Collection[Any]) -> None:
     if kept != expected:
-        raise LedgerCorrupt(f"the {what} that are kept are not those of the events. Restore a backup.")
+        raise LedgerCorrupt(f"The {what} that are kept are not those of the events.", "Restore a backup.")

@@ -124,8 +124,9 @@ def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
         return
     if row["protects"] not in {protected(neighbours, None) for neighbours in NEIGHBOURS}:
         raise LedgerError(
-            f"this dataset protects {row['protects'] or 'nobody that was named yet'}. Only where single rows "
-            "are protected does each lie in one vintage; a person's rows may lie in several, so charges add."
+            f"This dataset protects {row['protects'] or 'nobody that was named yet'}.",
+            "Only where single rows are protected does each lie in one vintage; a person's rows may "
+            "lie in several, so charges add.",
         )
     pen.update(datasets, row, {"vintages": "disjoint"})
     for each in listed(pen.connection, dataset):

@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection, bindparam, select
 
 from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from dovetail.errors.remedies import StartWitness, VerifyLedger
 
 from .chain import Head
 from .pen import Pen
@@ -41,8 +42,8 @@ class Witness:
         """Refuse a file that has seen a ledger: it is not the witness of a new one."""
         if self.path.exists() and self.path.stat().st_size:
             raise LedgerCorrupt(
-                f"the witness {self.path} saw an older or another ledger, which is not there. Find it; a new "
-                "ledger needs a new witness."
+                f"The witness {self.path} saw an older or another ledger, which is not there.",
+                "Find it; a new ledger needs a new witness.",
             )
 
     def start(self, head: Head) -> None:
@@ -61,8 +62,9 @@ class Witness:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | create, 0o600)
         except OSError as error:
             raise LedgerError(
-                f"the witness {self.path} cannot be written: {error.strerror}. Nothing was recorded. "
-                "Restore it; whoever lost it starts another with ledger.start_witness."
+                f"The witness {self.path} cannot be written: {error.strerror}.",
+                "Nothing was recorded. Restore it; whoever lost it starts another.",
+                StartWitness(),
             ) from error
         try:
             yield lambda head: self._append(descriptor, head)
@@ -77,8 +79,8 @@ class Witness:
             os.fsync(descriptor)
         except OSError as error:
             raise LedgerError(
-                f"the witness {self.path} cannot be written: {error.strerror or error}. "
-                "The charge is recorded, no answer was given."
+                f"The witness {self.path} cannot be written: {error.strerror or error}.",
+                "The charge is recorded, no answer was given.",
             ) from error
 
     def newest(self) -> Head:
@@ -86,9 +88,11 @@ class Witness:
         heads = [head for head in map(_parsed, self._last_lines()) if head is not None]
         if not heads:
             raise LedgerError(
-                f"the witness {self.path} is missing or empty. Restore it. If it is new, or lost for good, "
-                "open the ledger with the head that you noted (witness=NUMBER:HASH; print ledger.head) and "
-                "call ledger.start_witness."
+                f"The witness {self.path} is missing or empty.",
+                "Restore it. If it is new, or lost for good, open the ledger with the head that you noted, "
+                "NUMBER:HASH, as the witness.",
+                VerifyLedger(),
+                StartWitness(),
             )
         return max(heads, key=lambda head: head.sequence)
 
@@ -101,7 +105,7 @@ class Witness:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise LedgerError(f"the witness {self.path} cannot be read: {error.strerror}.") from error
+            raise LedgerError(f"The witness {self.path} cannot be read: {error.strerror}.") from error
 
 
 def remembered(connection: Connection, host: str) -> Witness | None:

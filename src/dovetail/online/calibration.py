@@ -181,7 +181,7 @@ def calibrate(budget: Budget, terms: Terms, shares: Shares | None = None) -> Cal
     found = [each for each in (way(budget, start, terms) for way in (_pure, _renyi)) if each is not None]
     if not found:
         raise GoalUnreachable(
-            f"No run with {terms.updates} updates fits this budget. Allow fewer updates or spend more."
+            f"No run with {terms.updates} updates fits this budget.", "Allow fewer updates or spend more."
         )
     return min(found, key=lambda each: each.alpha)
 

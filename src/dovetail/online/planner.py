@@ -213,7 +213,7 @@ def _chosen_base(shape: tuple[int, ...], base: Kind | str, listed: tuple[Forecas
     bases = [each for each in listed if each.tables]
     best = min(bases, key=lambda each: each.bar, default=None)
     if best is None or best.bar == inf:
-        raise GoalUnreachable("No base answers such questions. Ask about fewer columns at once.")
+        raise GoalUnreachable("No base answers such questions.", "Ask about fewer columns at once.")
     return "histogram" if best.name == "histogram" else int(best.name.split("-")[0])
 
 

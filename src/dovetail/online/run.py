@@ -51,8 +51,8 @@ class OnlineAnswer:
         if self.estimate is not None:
             return self.estimate.interval(level)
         raise InvalidQuery(
-            "this answer was not checked and no measured table tells it, so nothing is known of its error. "
-            "Ask for it where updates are left, or ask about fewer columns."
+            "This answer was not checked and no measured table tells it, so nothing is known of its error.",
+            "Ask for it where updates are left, or ask about fewer columns.",
         )
 
 

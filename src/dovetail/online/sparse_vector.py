@@ -96,7 +96,7 @@ class SparseVector:
                 f"All {self.guard.updates} updates of this run are used, after {self.asked} questions. "
                 "Open a new run, or take answers that are not checked."
             )
-            raise UpdatesExhausted(message, self.asked, self.guard.updates)
+            raise UpdatesExhausted(message, asked=self.asked, updates=self.guard.updates)
         self.asked += 1
         sign = verdict(self.guard, self.thresholds, truth - guess, source)
         if not sign:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.query.canonical import Question
@@ -27,8 +28,9 @@ def noises_reaching(question: Question, within: Fraction, probability: Fraction)
         error = question.measure.error(noises(rate), 1 - probability)
         if error is None:
             raise InvalidQuery(
-                f"{question.measure.unknown_error} Pay with noise= or spend=; "
-                "the answer's interval then says what was reached."
+                question.measure.unknown_error,
+                Give("noise", "spend"),
+                "The interval of the answer then says what was reached.",
             )
         return error <= within
 

@@ -9,7 +9,7 @@ from math import floor
 from typing import Any
 
 from dovetail.answers.plan import parts_per_slot
-from dovetail.errors import BudgetExceeded, DovetailError
+from dovetail.errors import DovetailError
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
@@ -198,12 +198,3 @@ def error_of_rest(
         return None
     affordable = budget.allows(spent, charge_of([question], [noises], neighbours))
     return question.measure.error(noises, 1 - level) if affordable else None
-
-
-def with_rest(error: BudgetExceeded, found: Fraction | None, level: Fraction) -> BudgetExceeded:
-    """Return the error with what is still possible said at its end."""
-    if found is None:
-        return error
-    shown = int(found) if found.denominator == 1 else f"{float(found):.6g}"
-    text = f"{error} What remains pays for ±{shown} with probability {float(level) * 100:.6g} %."
-    return BudgetExceeded(text, error.requested, error.remaining)

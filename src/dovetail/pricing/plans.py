@@ -8,6 +8,7 @@ from dovetail.answers.payment import Payment, noise_of_slots
 from dovetail.answers.plan import Plan, parts_per_slot, whole_loss
 from dovetail.answers.quote import Standing
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import Give, LeaveOut
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.query.canonical import Question
@@ -66,7 +67,7 @@ def planned(payment: Payment, standing: Standing, neighbours: Neighbours) -> Pla
         if whole is not None:
             return whole
         if budget is None:
-            raise InvalidParameter("budget", None, "known where its whole is planned", "Give within= too.")
+            raise InvalidParameter("budget", None, "known where its whole is planned", Give("within"))
         noise = noise_of_budget(budget, slots, neighbours)
         return sketched_plan(noise, slots, neighbours, standing, session=True)
     if payment.within is None:
@@ -87,8 +88,9 @@ def _whole_plan(slots: int, standing: Standing, neighbours: Neighbours) -> Plan 
             raise InvalidParameter(
                 "queries",
                 slots,
-                f"{plan.slots} with neighbours={plan.neighbours!r}, as this budget was planned before",
-                "Leave queries= out to pay for each answer from what remains.",
+                f"{plan.slots} ({plan.neighbours}), as this budget was planned before",
+                "To pay for each answer from what remains, plan nothing.",
+                LeaveOut("queries"),
             )
     return None
 

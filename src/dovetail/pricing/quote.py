@@ -17,13 +17,13 @@ from dovetail.answers.payment import Payment
 from dovetail.answers.plan import Plan
 from dovetail.answers.quote import Quote, QuotedQuery, Standing
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingPrice
+from dovetail.errors.remedies import Give, LeaveOut, ProtectPersons, SeePlans
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query import Query
 from dovetail.query.canonical import Question, never_negative
 from dovetail.query.neighbours import Neighbours, Persons
-from dovetail.query.partitions import DISCOVER
 from dovetail.query.schema import Table
 
 from .calibration import noises_at_price, noises_composed, noises_within
@@ -57,7 +57,9 @@ def quote(
     """
     questions = tuple(_checked(query, table, persons) for query in _listed(queries))
     if payment.clamp and not all(map(never_negative, questions)):
-        raise InvalidQuery("clamp=True cuts off at 0, which only suits counts and sums with low >= 0.")
+        raise InvalidQuery(
+            "Only counts, and sums whose low is at least 0, can be cut off at 0.", LeaveOut("clamp")
+        )
     if payment.plan is not None:
         return _by_plan(questions, payment, standing, _paid_plan(payment.plan, standing, neighbours))
     if payment.queries is not None:
@@ -80,10 +82,7 @@ def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
     if persons is not None:
         return replace(question, persons=persons)
     if question.measure.counts_persons:
-        raise InvalidQuery(
-            "Counting persons needs to know whose rows they are. Open the session with "
-            'Session(..., unit="person", max_rows=5).'
-        )
+        raise InvalidQuery("Counting persons needs to know whose rows they are.", ProtectPersons())
     return question
 
 
@@ -108,13 +107,14 @@ def _by_plan(questions: tuple[Question, ...], payment: Payment, standing: Standi
     """Price answers as slots of a plan; of one that is not open yet, the whole plan is charged."""
     if any(question.discovers for question in questions):
         raise InvalidParameter(
-            "plan", plan.id, 'left out with keys="discover"', "A plan has no delta for a threshold."
+            "plan", plan.id, "left out where keys are found in the rows", "A plan has no delta for them."
         )
     asked = tuple(QuotedQuery(question, noises_for(plan, question)) for question in questions)
     if payment.within is not None and any(each.noises != (plan.noise,) for each in asked):
         raise InvalidQuery(
-            "within= with queries= plans counts, whose error alone it can promise. Pay for a sum, a mean or "
-            "many rows of one person with noise= or spend=."
+            "An accuracy is planned for counts only, whose error alone it can promise.",
+            "A sum, a mean or many rows of one person are paid by a noise or a price.",
+            Give("noise", "spend"),
         )
     slots = sum(slots_for(plan, question) for question in questions)
     charge = Charge.zero() if plan.id else plan.charge
@@ -126,9 +126,9 @@ def _paid_plan(plan: Plan, standing: Standing, neighbours: Neighbours) -> Plan:
     # A plan of another ledger may bear the same number; its noise is not what this one paid for.
     known = next((each for each in standing.plans if each == plan), None)
     if known is None:
-        raise InvalidParameter("plan", plan.id, "a plan of these data", "See session.plans.")
+        raise InvalidParameter("plan", plan.id, "a plan of these data", SeePlans())
     if plan.neighbours != neighbours:
-        raise InvalidParameter("plan", plan.id, f"a plan for neighbours={neighbours!r}")
+        raise InvalidParameter("plan", plan.id, f"a plan that protects the same: {neighbours}", SeePlans())
     return known
 
 
@@ -137,12 +137,14 @@ def _delta_units(questions: Sequence[Question], payment: Payment, budget: Budget
     discovering = sum(question.discovers for question in questions)
     if not discovering:
         if payment.delta is not None:
-            raise InvalidParameter("delta", payment.delta, 'left out: only keys="discover" pays it')
+            raise InvalidParameter(
+                "delta", payment.delta, "left out where no keys are found in the rows", LeaveOut("delta")
+            )
         return 0
     if budget is not None and budget.currency != "approximate":
         raise InvalidParameter(
-            "keys",
-            DISCOVER,
+            "keys:discover",
+            "discover",
             f"asked under an (epsilon, delta) budget; that of these data is {budget}",
             "A key that only one person has shows with a small probability, which such a budget cannot "
             "pay. List the keys, or keep the data under an (epsilon, delta) budget.",
@@ -160,14 +162,14 @@ def delta_share(payment: Payment, shares: int) -> int:
     spent = payment.spend.delta_limit if payment.spend is not None else Fraction(0)
     if payment.delta is not None and spent:
         raise InvalidParameter(
-            "delta", payment.delta, "left out where spend= has a delta", "Keep one of them."
+            "delta", payment.delta, "left out where the price has a delta", LeaveOut("delta")
         )
     units = floor((payment.delta or spent) / DELTA_UNIT / shares)
     if units < 1:
         raise MissingPrice(
-            'The threshold of keys="discover" pays a delta, the probability to show a key of one person '
-            "alone. Give delta=1e-8 beside noise= or within=, or spend=Budget.approximate(0.5, 1e-8); at "
-            "most half of what the budget has, so that noise can go on being charged exactly."
+            "Finding keys in the rows costs a delta: the chance to show a key that one person alone holds.",
+            Give("delta", "spend:delta"),
+            "Give at most half of the budget's delta, so that noise can go on being charged exactly.",
         )
     return units
 

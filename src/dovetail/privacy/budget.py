@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from dovetail.check import Real, choice, positive, probability
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 
 from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge, shown_number
@@ -75,13 +76,11 @@ class Budget:
         if self.currency == "approximate":
             probability("delta", self.delta_limit, "Give far less than one over the number of people.")
         elif self.delta_limit != 0:
-            raise InvalidParameter(
-                "delta", self.delta_limit, "0 for this currency", "Use Budget.approximate."
-            )
+            raise InvalidParameter("delta", self.delta_limit, "0 for this currency", Give("budget:delta"))
         if self.currency == "zeta":
             positive("zeta", self.zeta_limit, "Give a number such as 0.5.")
         elif self.zeta_limit is not None:
-            raise InvalidParameter("zeta", self.zeta_limit, "left out for this currency", "Use Budget.zeta.")
+            raise InvalidParameter("zeta", self.zeta_limit, "left out for this currency")
 
     @classmethod
     def pure(cls, epsilon: Real) -> Budget:

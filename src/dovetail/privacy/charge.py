@@ -160,13 +160,17 @@ class Charge:
             raise InvalidParameter("renyi", curve, f"a mapping with the orders {ORDERS}")
         return cls(data["epsilon"], data["zeta"], tuple(curve[str(order)] for order in ORDERS), data["delta"])
 
+    def figures(self) -> dict[str, str]:
+        """Return its figures for reading: epsilon, zeta and, where there is one, delta.
+
+        >>> Charge.approximate("0.5", "1e-7").figures()
+        {'epsilon': '0.5', 'zeta': '0.5', 'delta': '1e-7'}
+        """
+        found = {"epsilon": shown_units(self.epsilon), "zeta": shown_units(self.zeta)}
+        return found | ({"delta": shown_number(self.delta * DELTA_UNIT)} if self.delta else {})
+
     def __str__(self) -> str:
-        parts = [
-            f"{name} {shown_units(value)}" for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta))
-        ]
-        if self.delta:
-            parts.append(f"delta {shown_number(self.delta * DELTA_UNIT)}")
-        return ", ".join(parts)
+        return ", ".join(f"{name} {figure}" for name, figure in self.figures().items())
 
     def __repr__(self) -> str:
         # Whole units and sixteen orders are for programs: a notebook shows what a person reads.

@@ -76,8 +76,8 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
         raise InvalidParameter(
             "sensitivity",
             step,
-            f"at most {_WIDEST} times sigma={noise.sigma}",
-            "Beyond, answers give everybody away. Use noise.stretched(sensitivity).",
+            f"at most {_WIDEST} times sigma, which is {noise.sigma}",
+            "Beyond, answers give everybody away. Stretch the noise to the sensitivity.",
         )
     last = ceil(_REACH * noise.sigma)
     unit = step * noise.exponent

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from dovetail.errors import InvalidQuery
+from dovetail.errors.remedies import Give
 
 from .condition import Condition
 from .field import Constant
@@ -36,8 +37,9 @@ class Question:
     def __post_init__(self) -> None:
         if self.discovers and not self.measure.counts:
             raise InvalidQuery(
-                'keys="discover" is for histograms and count_distinct. Ask one for the keys; what it gives '
-                "is public and can be listed here: keys=[...]."
+                "Keys are found in the rows by histograms and counts of persons only.",
+                "Ask one of them first: the keys that it shows are public and can be listed here.",
+                Give("keys"),
             )
 
     @property

@@ -56,7 +56,9 @@ class Column:
                 kind = Field(self.name, "number") if bound == "step" else reader
                 object.__setattr__(self, bound, kind.constant(exact))
         if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise InvalidParameter("high", self.high, f"at least low={self.low}", f"Column {self.name}.")
+            raise InvalidParameter(
+                "high", self.high, f"at least low, which is {self.low}", f"Column {self.name}."
+            )
         if self.step is not None and self.step <= 0:
             raise InvalidParameter("step", self.step, "a number above 0", f"Column {self.name}.")
         self._check_reading()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dovetail.errors import InvalidQuery, shown
+from dovetail.errors.remedies import Give
 
 from .field import KINDS, Constant, Field, written
 
@@ -148,8 +149,10 @@ def checked(condition: object, table: Table) -> Condition:
         if isinstance(condition, Missing):
             return Missing(_known(condition.field, table), bool(condition.negated))
     except RecursionError:
-        raise InvalidQuery("where is nested too deeply. Use IN (...) for a list of values.") from None
-    raise InvalidQuery(f"where={shown(condition)} must be a text such as \"age >= 40 AND sex = 'F'\".")
+        raise InvalidQuery(
+            "The condition is nested too deeply.", "Use IN (...) for a list of values."
+        ) from None
+    raise InvalidQuery(f"{shown(condition)} is not a condition.", Give("where"), parameter="where")
 
 
 def _known(field: object, table: Table) -> Field:

@@ -51,8 +51,8 @@ class Field:
         read = _READERS[self.kind](value)
         if read is None:
             raise InvalidQuery(
-                f"{shown(value)} cannot be compared with {self.name}, whose type is {self.kind}. "
-                f"Give {_EXAMPLE[self.kind]}."
+                f"{shown(value)} cannot be compared with {self.name}, whose type is {self.kind}.",
+                f"Give {_EXAMPLE[self.kind]}.",
             )
         return read
 

@@ -11,13 +11,14 @@ from math import prod
 from typing import Any, ClassVar, TypeAlias
 
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
+from dovetail.errors.remedies import Declare, DraftSchema, Give, KeepOne
 
 from .column import listed, public_values
 from .field import MOST_CELLS, Constant, Field, kind_of, written
 from .schema import Table
 
 DISCOVER = "discover"
-_EDGES = "For example bins=[0, 18, 65, 120] has three cells; dates are written '2025-01-31'."
+_EDGES = "Those edges make three cells; dates are written 2025-01-31."
 
 
 def axes_of(columns: Sequence[str], keys: Any, bins: Any, table: Table) -> tuple[Axis, ...]:
@@ -55,9 +56,7 @@ def _by_column(option: str, given: Any, names: list[str], table: Table) -> dict[
             )
         return found
     if len(names) != 1:
-        raise InvalidParameter(
-            option, given, "a mapping by column name", f"For example {{{names[0]!r}: [...]}}."
-        )
+        raise InvalidParameter(option, given, "given by column")
     return {names[0]: given}
 
 
@@ -65,12 +64,12 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
     declared = table.schema.get(name)
     other = declared.other if declared else None
     if keys is not None and bins is not None:
-        raise InvalidQuery(f"Give keys or bins for {name}, not both.")
+        raise InvalidQuery(f"The cells of {name} are given twice.", KeepOne(("keys", "bins")))
     if bins is not None:
         return _binned(name, bins, other, table)
     if isinstance(keys, str):
         if keys != DISCOVER:
-            raise InvalidParameter("keys", keys, 'a list of public values, or "discover"')
+            raise InvalidParameter("keys", keys, "a list of public values", Give("keys", "keys:discover"))
         return Discovered(_keyed(table.field(name)))
     if keys is not None:
         keys = _limited(name, listed(keys))
@@ -79,17 +78,19 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
     field = table.field(name)
     if declared is None or declared.values is None:
         raise MissingKeys(
-            f"The cells of {name} are not public: a value seen only in the data could point to one person. "
-            f"Give keys=[...] or bins=[...], or declare values for {name} in the schema "
-            f"(Schema.draft proposes some for you to review). Where nobody knows them in advance, "
-            f'keys="discover" finds the frequent ones and pays a delta for it.'
+            f"The cells of {name} are not public: a value seen only in the data could point to one person.",
+            Give("keys", "bins"),
+            Declare(name, ("values",)),
+            DraftSchema(),
+            "Where nobody knows them, frequent ones can be found in the rows, at the cost of a delta.",
+            Give("keys:discover"),
         )
     return Keys(_keyed(field), declared.values, other, declared=True)
 
 
 def _keyed(field: Field) -> Field:
     if field.kind in ("number", "timestamp"):
-        raise InvalidQuery(f"The type of {field.name} is {field.kind}. Give bins=[...] with its edges.")
+        raise InvalidQuery(f"The type of {field.name} is {field.kind}.", Give("bins"))
     return field
 
 
@@ -101,26 +102,30 @@ def _asked(keys: list[Any]) -> str:
 def _binned(name: str, bins: Any, other: str | None, table: Table) -> Bins:
     edges = _limited(name, listed(bins))
     if len(edges) < 2:
-        raise InvalidParameter("bins", bins, "a list of at least two edges", _EDGES)
+        raise InvalidParameter("bins", bins, "a list of at least two edges", Give("bins"), _EDGES)
     field = table.field(name, asked="number" if kind_of(edges[0]) == "integer" else kind_of(edges[0]))
     if field.kind not in ("integer", "number", "date", "timestamp"):
-        raise InvalidQuery(f"The type of {name} is {field.kind}. Give keys=[...] with its values.")
+        raise InvalidQuery(f"The type of {name} is {field.kind}.", Give("keys"))
     read: list[Any] = [field.constant(edge) for edge in edges]
     for low, high in pairwise(read):
         if not low < high:
-            raise InvalidParameter("bins", bins, "edges in rising order without repeats", _EDGES)
+            raise InvalidParameter(
+                "bins", bins, "edges in rising order without repeats", Give("bins"), _EDGES
+            )
     made = Bins(field, tuple(read), other)
     if len(read) - 1 > MOST_UNEVEN_BINS and made.even_width is None:
         raise InvalidQuery(
-            f"{len(read) - 1} bins of {name} are more than {MOST_UNEVEN_BINS}. Use fewer; only bins of equal "
-            "width on whole numbers may be more."
+            f"{len(read) - 1} bins of {name} are more than {MOST_UNEVEN_BINS}.",
+            "Use fewer; only bins of equal width on whole numbers may be more.",
         )
     return made
 
 
 def _limited(name: str, values: list[Any]) -> list[Any]:
     if len(values) > MOST_CELLS:
-        raise InvalidQuery(f"The cells of {name} are more than {MOST_CELLS}. Use fewer keys or wider bins.")
+        raise InvalidQuery(
+            f"The cells of {name} are more than {MOST_CELLS}.", "Use fewer keys or wider bins."
+        )
     return values
 
 

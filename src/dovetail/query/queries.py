@@ -69,7 +69,7 @@ class Histogram:
 
     def checked(self, table: Table) -> Question:
         if not self.columns:
-            raise InvalidQuery('A histogram needs at least one column: histogram("education").')
+            raise InvalidQuery("A histogram needs at least one column.")
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
         return Question(Rows(), axes, condition(self.where, table))
 
@@ -191,7 +191,7 @@ def limited(axes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse more cells than an answer can hold, before anything runs."""
     cells = public_cells(axes)
     if cells > MOST_CELLS:
-        raise InvalidQuery(f"{cells} cells are more than {MOST_CELLS}. Use fewer keys or wider bins.")
+        raise InvalidQuery(f"{cells} cells are more than {MOST_CELLS}.", "Use fewer keys or wider bins.")
     return axes
 
 
@@ -218,8 +218,9 @@ def lattice(column: str, low: object, high: object, step: object, table: Table) 
     missing = [name for name, value in (("low", low), ("high", high), ("step", step)) if value is None]
     if missing:
         raise InvalidQuery(
-            f"Nothing says what a row of {field.name} can add to a sum: each is clamped to [low, high] and "
-            f"rounded to a multiple of step. Give {', '.join(missing)}, or declare them in the schema."
+            f"Nothing says what a row of {field.name} can add to a sum: each is clamped to [low, "
+            "high] and rounded to a multiple of step.",
+            f"Give {', '.join(missing)}, or declare them in the schema.",
         )
     unit = positive("step", step, "Values are rounded to multiples of it, for example 1 or 0.01.")
     points = []
@@ -228,11 +229,13 @@ def lattice(column: str, low: object, high: object, step: object, table: Table) 
         if bound.denominator != 1:
             below = floor(bound) * unit
             raise InvalidParameter(
-                name, value, f"a multiple of step={unit}", f"For example {below} or {below + unit}."
+                name, value, f"a multiple of step, which is {unit}", f"For example {below} or {below + unit}."
             )
         if abs(bound) > LARGEST_LATTICE:
             raise InvalidParameter(name, value, "at most 2^52 steps away from 0", "Use a wider step.")
         points.append(int(bound))
     if not points[0] < points[1]:
-        raise InvalidParameter("high", high, f"above low={low}", "Give the bounds the other way round?")
+        raise InvalidParameter(
+            "high", high, f"above low, which is {low}", "Are the bounds the wrong way round?"
+        )
     return Lattice(field, points[0], points[1], unit)

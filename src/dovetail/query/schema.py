@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from shlex import quote
 from typing import Any, ClassVar
 
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery, shown
+from dovetail.errors.remedies import Confirm, Declare, DidYouMean, DraftSchema
 
 from .column import Column
 from .encoding import checked_encoding
@@ -71,7 +71,7 @@ class Schema:
         if unknown or not names:
             known = [column.name for column in self.columns]
             near = [guess for name in sorted(unknown) for guess in get_close_matches(str(name), known, n=1)]
-            fix = f"Did you mean {near[0]}?" if near else ""
+            fix = DidYouMean(near[0]) if near else ""
             raise InvalidParameter(
                 "columns", sorted(unknown), f"among those of this schema: {', '.join(known)}", fix
             )
@@ -130,7 +130,9 @@ class Schema:
         try:
             return replace(cls.from_toml(text), place=Path(path))
         except InvalidParameter as error:
-            raise InvalidParameter("schema", Path(path).name, f"a schema, but there {error}") from None
+            raise InvalidParameter(
+                "schema", Path(path).name, f"a schema, in which {error.problem.rstrip('.')}", *error.remedies
+            ) from None
 
     @classmethod
     def draft(cls, source: Any, *, table: str | None = None) -> Schema:
@@ -171,14 +173,9 @@ class Table:
         declared, stored = self.schema.get(found), self.stored[found]
         if declared is not None and not declared.reviewed:
             place = self.schema.place
-            how = f"schema.confirm({found!r})"
-            if place is not None:
-                how = (
-                    f"`dovetail schema confirm {quote(str(place))} {quote(found)}`, or {how} and schema.write"
-                )
             raise InvalidQuery(
-                f"Column {found} was drafted from the rows and not yet reviewed. Check its type and values, "
-                f"then confirm it: {how}."
+                f"Column {found} was drafted from the rows and not yet reviewed.",
+                Confirm(found, None if place is None else str(place)),
             )
         if not stored.usable:
             raise InvalidQuery(
@@ -188,8 +185,10 @@ class Table:
         if declared is None and stored.kind is None and asked != "text":
             raise InvalidQuery(
                 f"Nothing declares the type of {found}, so it holds texts and cannot be asked about as "
-                f"{_ASKED[asked]}. Declare it in the schema: Column({found!r}, {asked!r}), with decimal= and "
-                f"missing_words= where the file needs them. Schema.draft proposes a schema for you to review."
+                f"{_ASKED[asked]}.",
+                Declare(found, ("type",)),
+                "Where the file needs it, declare its decimal sign and its words for missing values.",
+                DraftSchema(),
             )
         cast = stored.cast or kind != stored.kind
         if declared is None:
@@ -212,11 +211,12 @@ class Table:
             return read
         known = [item for item in declared.values if item is not None]
         near = get_close_matches(str(read), [str(item) for item in known], n=1)
-        guess = f"Did you mean {near[0]!r}? " if near else ""
         listed = ", ".join(str(item) for item in known[:_MOST_LISTED]) + ", ..." * (len(known) > _MOST_LISTED)
         raise InvalidQuery(
-            f"{shown(value)} is none of the values that the schema declares for {field.name}. {guess}They "
-            f"are {listed}. If rows may hold others, their curator declares other= for {field.name}."
+            f"{shown(value)} is none of the values that the schema declares for {field.name}.",
+            *([DidYouMean(repr(near[0]))] if near else []),
+            f"The values are {listed}. If rows may hold others, their curator declares a cell for them.",
+            Declare(field.name, ("other",)),
         )
 
     def kind(self, name: str) -> str | None:
@@ -235,5 +235,5 @@ class Table:
             if len(alike) == 1:
                 return alike[0]
         near = get_close_matches(shown(name).strip("'"), list(self.stored), n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Its columns are {', '.join(self.stored)}."
-        raise InvalidQuery(f"{shown(name)} is not a column of the data. {hint}")
+        hint = DidYouMean(near[0]) if near else f"Its columns are {', '.join(self.stored)}."
+        raise InvalidQuery(f"{shown(name)} is not a column of the data.", hint)

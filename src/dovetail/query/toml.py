@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors.remedies import DraftSchema
 
 from .column import Column
 
@@ -49,9 +50,7 @@ def read_columns(text: str) -> tuple[list[Column], str | None]:
     except RecursionError:
         raise InvalidParameter("schema", "the text given", "TOML that is not nested so deeply") from None
     except ValueError as error:  # also of an integer of thousands of digits
-        raise InvalidParameter(
-            "schema", "the text given", f"TOML ({error})", "See Schema.to_toml()."
-        ) from None
+        raise InvalidParameter("schema", "the text given", f"TOML ({error})", DraftSchema()) from None
     columns = data.get("columns")
     known = set(data) - {_ENCODING} == {"schema", "columns"}
     if data.get("schema") != FORMAT or not known or not isinstance(columns, dict):
@@ -74,9 +73,7 @@ def _column(name: str, entry: Any) -> Column:
     try:
         return Column(name, **options)
     except InvalidQuery as error:
-        raise InvalidParameter(
-            f"columns.{name}", options, "of its declared type", str(error).split(". ")[0] + "."
-        ) from None
+        raise InvalidParameter(f"columns.{name}", options, "of its declared type", error.problem) from None
 
 
 def _listed(values: list[Any], key: str = "values") -> str:

@@ -13,7 +13,8 @@ from dovetail.answers.quote import Quote, QuotedQuery
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.errors import BudgetExceeded, DataError, DovetailError
-from dovetail.pricing.calibration import error_of_rest, with_rest
+from dovetail.errors.remedies import AskForLess
+from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
 
 from .account import Account, Request, Reservation, StoredAnswer
@@ -77,7 +78,12 @@ class Releaser:
             if not alone or standing.budget is None:
                 raise
             left = (standing.budget, standing.spent, quote.neighbours, quote.level)
-            raise with_rest(error, error_of_rest(asked.question, *left), quote.level) from None
+            found = error_of_rest(asked.question, *left)
+            error.remedies = tuple(
+                replace(each, within=found, probability=quote.level) if isinstance(each, AskForLess) else each
+                for each in error.remedies
+            )
+            raise
 
     def _noisy(self, asked: QuotedQuery) -> Released:
         secret = self.account.secret if asked.question.persons is not None else b""

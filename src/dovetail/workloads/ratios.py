@@ -69,7 +69,7 @@ class Ratios:
 
     def __post_init__(self) -> None:
         if not -inf < self.low < self.high < inf:
-            raise InvalidParameter("low", self.low, f"a finite number below high={self.high}")
+            raise InvalidParameter("low", self.low, f"a finite number below high, which is {self.high}")
         check.probability("chance", self.chance, _CHANCE)
 
     @cached_property

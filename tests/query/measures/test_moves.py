@@ -272,7 +272,7 @@ def test_a_session_protects_persons_and_says_so(tmp_path: Path) -> None:
         )
         assert table.table.column_names[:2] == ["k", "n"]
         assert '"unit": ["person", "text"]' in table.to_json()
-        with pytest.raises(UnsupportedSQL, match=r"use COUNT\(DISTINCT person\)"):
+        with pytest.raises(UnsupportedSQL, match=r"Write COUNT\(DISTINCT person\)"):
             session.sql("SELECT COUNT(DISTINCT k) FROM data", noise=noise)
 
 

@@ -120,7 +120,7 @@ def verify(place: Place, witness: Witness = None, table: Table = None) -> None:
 def export(place: Place, as_json: Json = False, as_csv: Csv = False, table: Table = None) -> None:
     """Print the whole record as JSON or CSV, without secret keys."""
     if as_json == as_csv:
-        raise InvalidQuery("The record is printed in one form. Add --json or --csv.")
+        raise InvalidQuery("The record is printed in one form.", "Add --json or --csv.")
     with _opened(place, None, table) as book:
         typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
 
@@ -184,6 +184,6 @@ def _print(statement: Statement, place: str) -> None:
             printable(entry.analyst),
             printable(entry_in_words(entry.what)),
             entry.state,
-            "" if entry.charge is None else str(entry.charge).replace(", ", "\n"),
+            "" if entry.charge is None else "\n".join(map(" ".join, entry.charge.figures().items())),
         )
     screen.print(shown)

@@ -112,7 +112,7 @@ def _read(file: str) -> Schema:
     from dovetail.query import Schema
 
     if not Path(file).is_file():
-        raise DataError(f"There is no schema {file}. Draft one: dovetail schema draft DATA")
+        raise DataError(f"There is no schema {file}.", "Draft one: dovetail schema draft DATA")
     return Schema.read(file)
 
 

@@ -31,7 +31,7 @@ def read_measure(data: Mapping[str, Any], axes: tuple[Axis, ...] = ()) -> Measur
     """
     kind = data["count"] if "count" in data else next(filter(MEASURES.__contains__, data), "")
     if kind not in MEASURES:
-        raise InvalidQuery(f"The measure {sorted(data)} is not known. Known are {', '.join(MEASURES)}.")
+        raise InvalidQuery(f"The measure {sorted(data)} is not known.", f"Known are {', '.join(MEASURES)}.")
     return MEASURES[kind].from_dict(data, axes)
 
 

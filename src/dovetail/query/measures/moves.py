@@ -212,7 +212,7 @@ def _too_many_ways(of: Contribution) -> InvalidParameter:
         "noise",
         f"for {of.rows} rows of a person",
         "one whose rates grow outward, where a person's rows can be spread in so many ways",
-        "Use Geometric, a mixture with outer >= inner, or lower max_rows or max_cells.",
+        "Use geometric noise or a mixture whose outer rate is the larger one, or fewer rows or cells.",
     )
 
 

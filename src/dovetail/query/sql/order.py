@@ -82,8 +82,9 @@ def read_limit(source: Text, part: Any) -> int | None:
     more = any(value for key, value in part.args.items() if key != "expression")
     if not isinstance(part, exp.Limit) or number is None or more:
         raise source.refusal(
-            f"{shown(spelled_node(part).strip())} cannot be answered. Write LIMIT and a whole number.",
+            f"{shown(spelled_node(part).strip())} cannot be answered.",
             source.at_word("LIMIT") or source.at_word("FETCH") or source.at_node(part),
+            "Write LIMIT and a whole number.",
         )
     return number
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from dovetail.errors import InvalidParameter, InvalidQuery, UnsupportedSQL, shown
+from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
+from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.condition import Condition
 from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
@@ -53,7 +54,7 @@ def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str
             word = {"with_": "WITH", "joins": "JOIN"}.get(clause, clause.strip("_").upper())
             nodes = part if isinstance(part, list) else [part]
             at = source.at_word(word) or next((source.at_node(n) for n in nodes if hasattr(n, "walk")), None)
-            raise source.refusal(f"{word} cannot be answered. {_INSTEAD.get(clause, POSSIBLE)}", at)
+            raise source.refusal(f"{word} cannot be answered.", at, _INSTEAD.get(clause, POSSIBLE))
     reader = _Reader(source, table, unit)
     reader.check_from(tree.args.get("from_"), {"data", *(name.casefold() for name in names)})
     condition = reader.condition(tree.args.get("where"))
@@ -61,7 +62,7 @@ def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str
     queries: dict[Query, int] = {}
     columns = tuple(reader.column(item, by, condition, queries) for item in tree.expressions)
     if not queries:
-        raise source.refusal(f"Nothing is counted or summed. {POSSIBLE}", None)
+        raise source.refusal("Nothing is counted or summed.", None, POSSIBLE)
     _check_names(source, columns, tree.expressions)
     order = read_order(source, tree.args.get("order"), columns)
     return Selection(tuple(queries), columns, order, read_limit(source, tree.args.get("limit")))
@@ -73,9 +74,9 @@ def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) 
     for column, item in zip(columns, items, strict=True):
         if not taken.isdisjoint(column.titles()):
             raise source.refusal(
-                f"Two columns would be called {column.name}. Give one another name: "
-                f"{spelled_node(item.unalias())} AS other.",
+                f"Two columns would be called {column.name}.",
                 source.at_node(item),
+                f"Give one another name: {spelled_node(item.unalias())} AS other.",
             )
         taken.update(column.titles())
 
@@ -86,24 +87,28 @@ class _Reader:
     table: Table
     unit: str | None
 
-    def refuse(self, node: Any, problem: str) -> UnsupportedSQL:
-        return self.source.refusal(problem, self.source.at_node(node))
+    def refuse(self, node: Any, problem: str, *fixes: Remedy | str) -> UnsupportedSQL:
+        return self.source.refusal(problem, self.source.at_node(node), *fixes)
+
+    def refuse_as(self, node: Any, error: DovetailError) -> UnsupportedSQL:
+        """Return an error about a part of the text, with its place."""
+        return self.refuse(node, error.problem, *error.remedies)
 
     def outside(self, node: Any) -> UnsupportedSQL:
-        return self.refuse(node, f"{shown(spelled_node(node))} cannot be answered. {POSSIBLE}")
+        return self.refuse(node, f"{shown(spelled_node(node))} cannot be answered.", POSSIBLE)
 
     def check_from(self, part: Any, names: set[str]) -> None:
         if part is None:
-            raise self.source.refusal("FROM is missing. Write FROM data.", None)
+            raise self.source.refusal("FROM is missing.", None, "Write FROM data.")
         named = part.this
         plain = isinstance(named, exp.Table) and isinstance(named.this, exp.Identifier)
         if not plain or _more_than(named, "this") or _more_than(part, "this"):
             raise self.refuse(
-                named, f"FROM {shown(spelled_node(named))} cannot be answered. Write FROM data."
+                named, f"FROM {shown(spelled_node(named))} cannot be answered.", "Write FROM data."
             )
         if named.name.casefold() not in names:
             known = " or ".join(sorted(names))
-            raise self.refuse(named, f"There is no table {shown(named.name)} here. Write FROM {known}.")
+            raise self.refuse(named, f"There is no table {shown(named.name)} here.", f"Write FROM {known}.")
 
     def condition(self, part: Any) -> Condition | None:
         if part is None:
@@ -111,21 +116,22 @@ class _Reader:
         try:
             return condition_of(part.this, self.table)
         except Unreadable as error:
-            raise self.refuse(error.node, str(error)) from None
+            raise self.refuse_as(error.node, error) from None
         except RecursionError:
-            raise self.refuse(part, "WHERE is nested too deeply. Use IN (...) for a list.") from None
+            raise self.refuse(part, "WHERE is nested too deeply.", "Use IN (...) for a list.") from None
 
     def group(self, part: Any, items: Sequence[Any]) -> tuple[str, ...]:
         if part is None:
             return ()
         if _more_than(part, "expressions") or not part.expressions:
             raise self.source.refusal(
-                f"{shown(spelled_node(part).strip())} cannot be answered. GROUP BY takes columns.",
+                f"{shown(spelled_node(part).strip())} cannot be answered.",
                 self.source.at_word("GROUP"),
+                "GROUP BY takes columns.",
             )
         found = [self._key(self._item(node, items)) for node in part.expressions]
         if len(set(found)) != len(found):
-            raise self.refuse(part, "A column is named twice after GROUP BY. Name it once.")
+            raise self.refuse(part, "A column is named twice after GROUP BY.", "Name it once.")
         return tuple(found)
 
     def _item(self, node: Any, items: Sequence[Any]) -> Any:
@@ -143,8 +149,9 @@ class _Reader:
         if declared is None or declared.values is None:
             raise self.refuse(
                 node,
-                f"The groups of {name} are not public. Declare its values in the schema, or ask "
-                f'session.histogram({name!r}, keys=[...] or bins=[...], or keys="discover").',
+                f"The groups of {name} are not public.",
+                Declare(name, ("values",)),
+                Ask("histogram", name, one_of=("keys", "bins", "keys:discover")),
             )
         return name
 
@@ -155,7 +162,7 @@ class _Reader:
         try:
             return self.table.resolve(node.name)
         except InvalidQuery as error:
-            raise self.refuse(node, str(error)) from None
+            raise self.refuse_as(node, error) from None
 
     def column(
         self, item: Any, by: tuple[str, ...], condition: Condition | None, queries: dict[Query, int]
@@ -167,13 +174,15 @@ class _Reader:
         if isinstance(node, exp.Column):
             name = self._name(node)
             if name not in by:
-                raise self.refuse(node, f"{name} stands outside of COUNT, SUM and AVG. Add it to GROUP BY.")
+                raise self.refuse(
+                    node, f"{name} stands outside of COUNT, SUM and AVG.", "Add it to GROUP BY."
+                )
             return Column(item.alias or name, spelled_node(node), key=by.index(name))
         query, name = self._query(node, by, condition)
         try:
             query.checked(self.table)
         except (InvalidQuery, InvalidParameter) as error:
-            raise self.refuse(node, str(error)) from None
+            raise self.refuse_as(node, error) from None
         number = queries.setdefault(query, len(queries))
         return Column(item.alias or name, spelled_node(node), query=number)
 
@@ -197,10 +206,8 @@ class _Reader:
     def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
         names = [self._name(each) for each in node.this.expressions]
         if self.unit is None or names != [self.unit]:
-            known = f"COUNT(DISTINCT {self.unit})" if self.unit else 'a session with unit="person"'
-            raise self.refuse(
-                node, f"Only persons are counted once each: use {known}. Other values are not public."
-            )
+            fix = f"Write COUNT(DISTINCT {self.unit})." if self.unit else ProtectPersons()
+            raise self.refuse(node, "Only persons are counted once each: other values are not public.", fix)
         return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
 
     def _bounds(self, node: Any, name: str) -> tuple[Any, Any, Any]:
@@ -214,8 +221,9 @@ class _Reader:
             method = "sum" if isinstance(node, exp.Sum) else "mean"
             raise self.refuse(
                 node,
-                f"The bounds of {name} are not public. Declare its low, high and step in the schema, or "
-                f"ask session.{method}({name!r}, low=..., high=..., step=...).",
+                f"The bounds of {name} are not public.",
+                Declare(name, ("low", "high", "step")),
+                Ask(method, name, ("low", "high", "step")),
             )
         return low, high, step
 

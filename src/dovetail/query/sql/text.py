@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dovetail.errors import UnsupportedSQL, shown
+from dovetail.errors import Place, UnsupportedSQL, shown
+from dovetail.errors.remedies import Remedy
 
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
@@ -34,11 +35,12 @@ class Text:
         """Return where a keyword first stands."""
         return next((token.start for token in self.tokens if token.text.upper() == word), None)
 
-    def refusal(self, problem: str, at: int | None) -> UnsupportedSQL:
+    def refusal(self, problem: str, at: int | None, *fixes: Remedy | str) -> UnsupportedSQL:
         """Return the error for a problem at an offset of the text."""
         start = at or 0
         line = self.text.count("\n", 0, start) + 1
-        return UnsupportedSQL(problem, line, start - self.text.rfind("\n", 0, start))
+        place = Place(line, start - self.text.rfind("\n", 0, start))
+        return UnsupportedSQL(problem, *fixes, place=place)
 
 
 def read_text(text: object) -> tuple[Text, exp.Select]:
@@ -48,29 +50,31 @@ def read_text(text: object) -> tuple[Text, exp.Select]:
     'select'
     """
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise UnsupportedSQL(f"SQL must be a text of at most {LONGEST_TEXT} characters. {POSSIBLE}")
+        raise UnsupportedSQL(f"SQL must be a text of at most {LONGEST_TEXT} characters.", POSSIBLE)
     source = Text(text, ())
     try:
         source = Text(text, tokens_of(text))
         _check_words(source)
         (tree,) = (statement for statement in trees_of(text, source.tokens) if statement is not None)
     except Unparsable as error:
-        raise source.refusal(f"{error.problem} {POSSIBLE}", error.at) from None
+        raise source.refusal(error.problem, error.at, POSSIBLE) from None
     if type(tree) is not exp.Select:
         word = "UNION" if isinstance(tree, exp.SetOperation) else tree.key.upper()
-        raise source.refusal(f"{word} cannot be answered. {POSSIBLE}", source.at_word(word))
+        raise source.refusal(f"{word} cannot be answered.", source.at_word(word), POSSIBLE)
     return source, tree
 
 
 def _check_words(source: Text) -> None:
     """Refuse what shows before parsing: other statements, a second one, comments."""
     if not source.tokens:
-        raise source.refusal(f"The text is empty. {POSSIBLE}", None)
+        raise source.refusal("The text is empty.", None, POSSIBLE)
     first = source.tokens[0]
     if first.token_type != TokenType.SELECT:
-        raise source.refusal(f"{shown(first.text)} cannot begin a question. {POSSIBLE}", first.start)
+        raise source.refusal(f"{shown(first.text)} cannot begin a question.", first.start, POSSIBLE)
     for number, token in enumerate(source.tokens):
         if token.comments or token.token_type == TokenType.HINT:
-            raise source.refusal("A comment cannot be part of a question. Leave it out.", token.start)
+            raise source.refusal("A comment cannot be part of a question.", token.start, "Leave it out.")
         if token.token_type == TokenType.SEMICOLON and number + 1 < len(source.tokens):
-            raise source.refusal("A second statement cannot follow. Ask one question at a time.", token.start)
+            raise source.refusal(
+                "A second statement cannot follow.", token.start, "Ask one question at a time."
+            )

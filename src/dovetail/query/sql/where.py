@@ -32,8 +32,8 @@ _JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
 class Unreadable(InvalidQuery):
     """A part of a parsed `where` that is outside the closed language, with its place in the tree."""
 
-    def __init__(self, message: str, node: Any = None) -> None:
-        super().__init__(message)
+    def __init__(self, error: InvalidQuery, node: Any) -> None:
+        super().__init__(error.problem, *error.remedies)
         self.node = node
 
 
@@ -46,13 +46,13 @@ def read_where(text: str, table: Table) -> Condition:
     True
     """
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise InvalidQuery(f"where must be a text of at most {LONGEST_TEXT} characters. {_POSSIBLE}")
+        raise InvalidQuery(f"A condition must be a text of at most {LONGEST_TEXT} characters.", _POSSIBLE)
     try:
         statements = trees_of(text, tokens_of(text))
     except Unparsable as error:
-        raise InvalidQuery(f"where={shown(text)} cannot be read. {error.problem} {_POSSIBLE}") from None
+        raise InvalidQuery(f"The condition {shown(text)} cannot be read.", error.problem, _POSSIBLE) from None
     if len(statements) != 1 or statements[0] is None:
-        raise InvalidQuery(f"where={shown(text)} must be one expression. {_POSSIBLE}")
+        raise InvalidQuery(f"The condition {shown(text)} must be one expression.", _POSSIBLE)
     return condition_of(statements[0], table)
 
 
@@ -67,13 +67,13 @@ def condition_of(node: Any, table: Table) -> Condition:
     try:
         return _single(node, table)
     except InvalidQuery as error:
-        raise Unreadable(str(error), node) from None
+        raise Unreadable(error, node) from None
 
 
 def _single(node: Any, table: Table) -> Condition:
     """Return the condition on one column."""
     if node.comments:
-        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+        raise InvalidQuery("Where may hold no comment.", _POSSIBLE)
     if type(node) in _OPERATORS:
         return _comparison(node, table)
     if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
@@ -90,7 +90,7 @@ def _single(node: Any, table: Table) -> Condition:
         field = _column(node, table, [True])
         if field.kind == "boolean":
             return Comparison(field, "=", True)
-    raise InvalidQuery(f"where cannot hold {shown(spelled_node(node))}. {_POSSIBLE}")
+    raise InvalidQuery(f"A condition cannot hold {shown(spelled_node(node))}.", _POSSIBLE)
 
 
 def _chain(node: Any) -> list[Any]:
@@ -119,7 +119,7 @@ def _comparison(node: Any, table: Table) -> Condition:
 def _member(node: Any, table: Table) -> Condition:
     values = [_constant(item) for item in node.expressions]
     if not values:
-        raise InvalidQuery(f"IN () needs at least one value. {_POSSIBLE}")
+        raise InvalidQuery("IN () needs at least one value.", _POSSIBLE)
     field = _column(node.this, table, values)
     return member(field, [table.constant(field, value) for value in values])
 
@@ -127,14 +127,14 @@ def _member(node: Any, table: Table) -> Condition:
 def _column(node: Any, table: Table, values: list[Constant]) -> Field:
     if not isinstance(node, exp.Column) or node.args.keys() - {"this"} or node.comments:
         raise InvalidQuery(
-            f"{shown(spelled_node(node))} must be a column, and the other side a constant. {_POSSIBLE}"
+            f"{shown(spelled_node(node))} must be a column, and the other side a constant.", _POSSIBLE
         )
     return table.field(node.name, asked=kind_of(values[0]) if values else "text")
 
 
 def _constant(node: Any) -> Constant:
     if node.comments:
-        raise InvalidQuery(f"where may hold no comment. {_POSSIBLE}")
+        raise InvalidQuery("Where may hold no comment.", _POSSIBLE)
     if isinstance(node, exp.Boolean):
         return bool(node.this)
     if isinstance(node, exp.Literal):
@@ -146,10 +146,11 @@ def _constant(node: Any) -> Constant:
         if kind and not node.args.get("format"):
             return Field("constant", kind).constant(str(node.this.this))
     if isinstance(node, exp.Null):
-        raise InvalidQuery("A comparison with NULL is never true. Write `column IS NULL`.")
+        raise InvalidQuery("A comparison with NULL is never true.", "Write: column IS NULL.")
     raise InvalidQuery(
-        f"{shown(spelled_node(node))} must be a constant. Text and dates stand in single quotes: 'Bern', "
-        f"'2025-01-31'. Names with spaces stand in double quotes. {_POSSIBLE}"
+        f"{shown(spelled_node(node))} must be a constant.",
+        "Text and dates stand in single quotes: 'Bern', '2025-01-31'. Names with spaces stand "
+        f"in double quotes. {_POSSIBLE}",
     )
 
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 from fractions import Fraction
 
 import pytest
 
 from dovetail import errors
-from dovetail.errors import BudgetExceeded, DovetailError, InvalidParameter, shown
+from dovetail.errors import (
+    BudgetExceeded,
+    DovetailError,
+    InvalidParameter,
+    MissingPrice,
+    Place,
+    UnsupportedSQL,
+    shown,
+)
+from dovetail.errors.remedies import ChoosePayment, Give, LeaveOut
 
 CLASSES = [
-    value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, Exception)
+    value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, DovetailError)
 ]
 
 
@@ -40,25 +50,44 @@ def test_every_error_has_one_root_and_a_sentence() -> None:
     assert issubclass(InvalidParameter, ValueError)
 
 
-@pytest.mark.parametrize("cls", [cls for cls in CLASSES if cls not in (InvalidParameter, BudgetExceeded)])
-def test_plain_errors_survive_pickling(cls: type[DovetailError]) -> None:
-    again = pickle.loads(pickle.dumps(cls("what happened")))
-    assert type(again) is cls
-    assert str(again) == "what happened"
+@pytest.mark.parametrize("cls", [cls for cls in CLASSES if cls is not InvalidParameter])
+def test_errors_survive_pickling_with_all_they_carry(cls: type[DovetailError]) -> None:
+    error = cls("This happened.", Give("within"), "Or wait.")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is cls
+        assert str(again) == "This happened. Give within=5. Or wait."
+        assert again.to_dict() == error.to_dict()
 
 
 def test_a_parameter_survives_even_where_its_value_does_not() -> None:
-    error = InvalidParameter("cost", lambda x: x, "a function", "Give one.")
+    error = InvalidParameter("cost", lambda x: x, "a function", LeaveOut("cost"))
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert str(again) == str(error)
-        assert (again.name, again.allowed, again.fix) == ("cost", "a function", "Give one.")
+        assert (again.parameter, again.given, again.allowed) == ("cost", error.given, "a function")
+        assert again.remedies == (LeaveOut("cost"),)
+
+
+def test_an_error_is_data() -> None:
+    error = UnsupportedSQL("A join cannot be answered.", "Join the tables beforehand.", place=Place(2, 7))
+    assert json.loads(json.dumps(error.to_dict())) == {
+        "code": "unsupported-sql",
+        "problem": "A join cannot be answered.",
+        "parameter": None,
+        "given": None,
+        "allowed": None,
+        "place": {"line": 2, "column": 7},
+        "remedies": [{"remedy": "advice", "text": "Join the tables beforehand."}],
+    }
+    assert (error.line, error.column) == (2, 7)
+    assert MissingPrice().remedies == (ChoosePayment(),)
 
 
 def test_a_budget_error_carries_both_sides() -> None:
-    error = BudgetExceeded("not enough", requested=Fraction(1), remaining=Fraction(1, 2))
+    error = BudgetExceeded("Not enough.", requested=Fraction(1), remaining=Fraction(1, 2))
     again = pickle.loads(pickle.dumps(error))
-    assert str(again) == "not enough"
+    assert str(again) == "Not enough."
     assert (again.requested, again.remaining) == (1, Fraction(1, 2))
+    assert again.to_dict()["remaining"] == "1/2"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,281 @@
+"""Every error that Dovetail raises on purpose.
+
+    DovetailError
+    ├── InvalidParameter (also a ValueError)   a number, bound or option outside what is allowed
+    ├── GoalUnreachable                        no noise meets the goal within the limits
+    ├── InvalidQuery                           the question itself is not one we can answer
+    │   ├── UnsupportedSQL                     a part of the SQL text is outside the closed language
+    │   ├── MissingKeys                        the cells of a histogram are not public
+    │   └── MissingPrice                       nothing says how the answer is paid for
+    ├── BudgetExceeded                         what remains does not cover the request
+    │   └── UpdatesExhausted                   an online run has used all the updates it paid for
+    ├── DataError                              the source cannot be read
+    └── LedgerError
+        ├── LedgerCorrupt                      the record does not verify
+        ├── LedgerBusy                         another process held the ledger too long
+        ├── RequestConflict                    one request key, two different requests
+        ├── BudgetMismatch                     the dataset already has another budget
+        └── AccessRefused                      a key or a grant is missing, wrong, revoked or over
+
+An error is data: what is wrong, which parameter, what was given, what is allowed, where, and typed remedies.
+`str` says it in the words of Python; the command line and the service have words of their own for the same
+data, so `problem`, `allowed` and `Advice` name no keyword, option or method. None of them ever holds a
+private value.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from . import remedies
+from .python import words
+from .remedies import Advice, ChoosePayment, Remedy
+
+_LONGEST_SHOWN = 80
+
+
+class Place(NamedTuple):
+    """Where in a text something stands; both count from 1."""
+
+    line: int
+    column: int
+
+
+class DovetailError(Exception):
+    """The root of every error raised on purpose.
+
+    >>> str(DovetailError("The ledger is locked.", "Try again."))
+    'The ledger is locked. Try again.'
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *fixes: Remedy | str,
+        parameter: str | None = None,
+        given: str | None = None,
+        allowed: str | None = None,
+        place: Place | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.parameter = parameter
+        self.given = given
+        self.allowed = allowed
+        self.place = place
+        self.remedies = tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes if fix)
+
+    @property
+    def code(self) -> str:
+        """The kind of error as a word.
+
+        >>> InvalidQuery("").code
+        'invalid-query'
+        """
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
+
+    @property
+    def statement(self) -> str:
+        """What is wrong, in Python's words."""
+        where = "" if self.place is None else f"Line {self.place.line}, column {self.place.column}: "
+        return where + self.problem
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form."""
+        return {
+            "code": self.code,
+            "problem": self.problem,
+            "parameter": self.parameter,
+            "given": self.given,
+            "allowed": self.allowed,
+            "place": None if self.place is None else self.place._asdict(),
+            "remedies": [remedy.to_dict() for remedy in self.remedies],
+        }
+
+    def __str__(self) -> str:
+        return " ".join([self.statement, *map(words, self.remedies)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[DovetailError], args: tuple[Any, ...], fields: dict[str, Any]) -> DovetailError:
+    """Rebuild after pickling."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
+
+def shown(value: object) -> str:
+    """Return `repr(value)`, cut where a hostile value would fill the screen."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"an integer of about {value.bit_length() * 30103 // 100000} digits"
+    try:
+        text = _decimal(value) if isinstance(value, Fraction) else repr(value)
+    except ValueError:  # Python refuses to write out integers of thousands of digits
+        return f"a {type(value).__name__} too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _decimal(value: Fraction) -> str:
+    """Return an exact number as a person writes it: a decimal where that is exact."""
+    short = repr(float(value)) if abs(value) < 10**300 else ""
+    return short if short and Fraction(short) == value else str(value)
+
+
+class InvalidParameter(DovetailError, ValueError):
+    """A parameter is outside what is allowed.
+
+    >>> str(InvalidParameter("outer", float("nan"), "a finite number above 0", "Give r·epsilon."))
+    'outer=nan must be a finite number above 0. Give r·epsilon.'
+    """
+
+    def __init__(self, parameter: str, value: object, allowed: str, *fixes: Remedy | str) -> None:
+        given = shown(value)
+        name = parameter.partition(":")[0]
+        problem = f"{name if value is None else f'{name} {given}'} must be {allowed}."
+        super().__init__(problem, *fixes, parameter=parameter, given=given, allowed=allowed)
+
+    @property
+    def statement(self) -> str:
+        """What is wrong, in Python's words."""
+        name = str(self.parameter).partition(":")[0]
+        return f"{name}={self.given} must be {self.allowed}."
+
+
+class GoalUnreachable(DovetailError):
+    """No noise meets the goal within the limits; the message says how close one can get."""
+
+
+class InvalidQuery(DovetailError):
+    """The question is not one that can be answered privately as it stands."""
+
+
+class UnsupportedSQL(InvalidQuery):
+    """A part of the SQL text is outside the closed language; `place` says where it stands.
+
+    >>> str(UnsupportedSQL("A join cannot be answered.", place=Place(1, 27)))
+    'Line 1, column 27: A join cannot be answered.'
+    """
+
+    @property
+    def line(self) -> int | None:
+        """The line in which the refused part begins."""
+        return None if self.place is None else self.place.line
+
+    @property
+    def column(self) -> int | None:
+        """The column at which it begins."""
+        return None if self.place is None else self.place.column
+
+
+class MissingKeys(InvalidQuery):
+    """The cells of a histogram were not declared public."""
+
+
+class MissingPrice(InvalidQuery):
+    """Nothing says how the answer is paid for."""
+
+    def __init__(self, problem: str = "This answer has no price yet.", *fixes: Remedy | str) -> None:
+        super().__init__(problem, *(fixes or [ChoosePayment()]))
+
+
+class BudgetExceeded(DovetailError):
+    """What remains of the budget does not cover the request; nothing was spent."""
+
+    def __init__(
+        self, problem: str = "", *fixes: Remedy | str, requested: Any = None, remaining: Any = None
+    ) -> None:
+        super().__init__(problem, *fixes)
+        self.requested = requested
+        self.remaining = remaining
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; both amounts as they print."""
+        return super().to_dict() | {"requested": str(self.requested), "remaining": str(self.remaining)}
+
+
+class UpdatesExhausted(BudgetExceeded):
+    """An online run has used all the updates it paid for; `asked` questions used `updates` of them.
+
+    >>> UpdatesExhausted("All 50 updates are used.", asked=812, updates=50).updates
+    50
+    """
+
+    def __init__(
+        self, problem: str, *fixes: Remedy | str, asked: int | None = None, updates: int | None = None
+    ) -> None:
+        super().__init__(problem, *fixes)
+        self.asked = asked
+        self.updates = updates
+
+
+class DataError(DovetailError):
+    """The source cannot be read, or is not what its schema says."""
+
+
+class LedgerError(DovetailError):
+    """The ledger cannot do what was asked."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger does not verify; it is not used until its keeper has looked."""
+
+
+class LedgerBusy(LedgerError):
+    """Another process held the ledger for too long; nothing was spent."""
+
+
+class RequestConflict(LedgerError):
+    """One request key was used for two different requests."""
+
+
+class BudgetMismatch(LedgerError):
+    """The dataset already has another budget."""
+
+
+class AccessRefused(LedgerError):
+    """Whoever asks has no right to, or not any more; nothing was spent."""
+
+
+class DovetailWarning(UserWarning):
+    """A warning with its remedies.
+
+    >>> str(DovetailWarning("Two names share a budget.", "Use one."))
+    'Two names share a budget. Use one.'
+    """
+
+    def __init__(self, problem: str, *fixes: Remedy | str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedies = tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes)
+
+    def __str__(self) -> str:
+        return " ".join([self.problem, *map(words, self.remedies)])
+
+
+__all__ = [
+    "AccessRefused",
+    "BudgetExceeded",
+    "BudgetMismatch",
+    "DataError",
+    "DovetailError",
+    "DovetailWarning",
+    "GoalUnreachable",
+    "InvalidParameter",
+    "InvalidQuery",
+    "LedgerBusy",
+    "LedgerCorrupt",
+    "LedgerError",
+    "MissingKeys",
+    "MissingPrice",
+    "Place",
+    "RequestConflict",
+    "UnsupportedSQL",
+    "UpdatesExhausted",
+    "remedies",
+    "shown",
+]
