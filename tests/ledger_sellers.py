@@ -33,7 +33,8 @@ def ledger_seller(location: str, process: int) -> Callable[[int], bool]:
 
     def sell(number: int) -> bool:
         try:
-            return isinstance(account.reserve(asked(f"{process}/{number}", UNIT)), Reservation)
+            request = asked(f"{process}/{number}", UNIT, analyst=f"analyst {process}")
+            return isinstance(account.reserve(request), Reservation)
         except BudgetExceeded:
             return False
 

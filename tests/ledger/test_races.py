@@ -17,19 +17,31 @@ from sqlalchemy import select
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger, store
 from dovetail.ledger.schema import ledger as head_row
-from dovetail.privacy import Budget
+from dovetail.privacy import Budget, Charge
 from dovetail.release.account import StoredAnswer
 from ledger_cases import asked
 from ledger_sellers import UNIT, kill_hard, processes_context, sell_until_killed, sold_by_all
 
 
 @pytest.mark.slow
-def test_eight_processes_sell_exactly_the_budget(location: str) -> None:
+@pytest.mark.filterwarnings("ignore::dovetail.ledger.AboveBudget")
+@pytest.mark.parametrize(("allotment", "sold"), [("0.3", 500), ("0.05", 400)])
+def test_eight_processes_sell_exactly_what_budget_and_allotments_allow(
+    location: str, allotment: str, sold: int
+) -> None:
+    """Eight allotments that together pass the budget, and eight that end before it does."""
     with Ledger.create(location) as ledger:
         account = ledger.account("visits", budget=Budget.pure("0.5"))
-        assert sold_by_all("ledger", location, processes=8, attempts=200) == 500
-        assert account.spent() == UNIT.times(500)
-        assert ledger.verify().sequence == 502
+        for process in range(8):
+            ledger.people.add(f"analyst {process}")
+            ledger.people.grant(f"analyst {process}", "visits", Budget.pure(allotment))
+        ledger.set_policy("visits", access="granted")
+        assert sold_by_all("ledger", location, processes=8, attempts=200) == sold
+        assert account.spent() == UNIT.times(sold)
+        spent = [grant.spent for grant in ledger.people.grants()]
+        assert sum(spent, Charge.zero()) == UNIT.times(sold)
+        assert all(Budget.pure(allotment).allows(Charge.zero(), each) for each in spent)
+        ledger.verify()
 
 
 @pytest.mark.slow
