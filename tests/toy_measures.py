@@ -18,6 +18,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.query.canonical import Question
 from dovetail.query.field import Field
 from dovetail.query.measures import (
+    COUNTED,
     Aggregate,
     Bar,
     Cells,
@@ -59,7 +60,7 @@ class Ladder(Measure):
         return tuple(int(count) for level in levels for count in level)
 
     def components(self) -> tuple[Component, ...]:
-        return tuple(Component("level", Reach(1, -1), blocks) for blocks in self._tree().blocks)
+        return tuple(Component("level", COUNTED, blocks) for blocks in self._tree().blocks)
 
     def outputs(self) -> tuple[Keys, ...]:
         return (Keys(Field(f"{self.keys.field.name} up to", "integer"), self.keys.values),)
@@ -121,7 +122,7 @@ class Deviation(Measure):
 
     def components(self) -> tuple[Component, ...]:
         wide = (self.width, self.width**2)
-        return (Component("count", Reach(1, -1)), *(Component("sum", Reach(up, up)) for up in wide))
+        return (Component("count", COUNTED), *(Component("sum", Reach(up, up)) for up in wide))
 
     def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
         return replacements(self.width, boxes=2) if leave == come == 1 else Measure.joint(self, leave, come)

@@ -11,9 +11,32 @@ from dovetail.noise import Geometric
 from dovetail.pricing.partition_selection import threshold_for
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Field
-from dovetail.query.measures import Rows
+from dovetail.query.measures import COUNTED, Component, Rows
 from dovetail.query.partitions import Discovered
-from dovetail.release.mechanism import discovered
+from dovetail.release.mechanism import discovered, noised
+
+
+def test_every_integer_of_a_cell_gets_a_noise_of_its_own_from_its_component() -> None:
+    """The narrow noise is 0 but for a chance of 1e-25; two of the wide ones agree with one of 1e-13."""
+    true = [(1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12)]
+    components = [
+        Component("level", COUNTED, 1),
+        Component("level", COUNTED, 2),
+        Component("sum", COUNTED, 1),
+    ]
+    narrow, wide = Geometric(60), Geometric("1e-15")
+    cells = noised(true, components, [narrow, wide, narrow]).cells
+    assert [(cell[0], cell[3]) for cell in cells] == [(1, 4), (5, 8), (9, 12)]
+    assert (
+        len(
+            {
+                value - was
+                for cell, old in zip(cells, true, strict=True)
+                for value, was in zip(cell, old, strict=True)
+            }
+        )
+        == 7
+    )
 
 
 def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:

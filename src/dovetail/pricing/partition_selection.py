@@ -26,6 +26,7 @@ from math import ceil
 
 from dovetail.answers.threshold import Threshold
 from dovetail.exact.balls import above, precision
+from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query.canonical import Question
@@ -63,15 +64,9 @@ def _worst_ways(question: Question) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=256)
 def _least(noise: IntegerNoise, ways: tuple[tuple[int, int], ...], units: int) -> Threshold:
-    low, step = max(first for first, _ in ways), 1
-    while (found := _units(noise, ways, low + step)) > units:
-        low, step = low + step, 2 * step
-    high = low + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        here = _units(noise, ways, middle)
-        low, high, found = (middle, high, found) if here > units else (low, middle, here)
-    return Threshold(high, found)
+    own = max(first for first, _ in ways)
+    least = least_whole(own + 1, lambda tried: tried > own and _units(noise, ways, tried) <= units)
+    return Threshold(least, _units(noise, ways, least))
 
 
 def _units(noise: IntegerNoise, ways: tuple[tuple[int, int], ...], least: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from dovetail.answers.threshold import Threshold
@@ -32,13 +31,13 @@ def noised(
     true: Sequence[Sequence[int]], components: Sequence[Component], noises: Sequence[IntegerNoise]
 ) -> Released:
     """Add noise to the integers of every public cell: those of each component, one after another."""
-    drawn = []
+    columns: list[list[int]] = []
     for component, noise in zip(components, noises, strict=True):
-        each = iter(draws(noise, len(true) * component.parts))
-        drawn.append(list(zip(*[each] * component.parts, strict=True)))
+        drawn = draws(noise, len(true) * component.parts)
+        columns += [drawn[part :: component.parts] for part in range(component.parts)]
     cells = tuple(
-        tuple(value + more for value, more in zip(cell, chain.from_iterable(extra), strict=True))
-        for cell, extra in zip(true, zip(*drawn, strict=True), strict=True)
+        tuple(value + more for value, more in zip(cell, extra, strict=True))
+        for cell, extra in zip(true, zip(*columns, strict=True), strict=True)
     )
     return Released(cells)
 

@@ -13,7 +13,7 @@ from .bars import Bar, half_width
 from .distinct import Distinct
 from .lattice import Lattice
 from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
-from .moves import Component, Contribution, Move, Reach, Shift
+from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
 from .rows import Rows
 from .total import Total
 from .weighted import Weighted
@@ -36,6 +36,7 @@ def read_measure(data: Mapping[str, Any], axes: tuple[Axis, ...] = ()) -> Measur
 
 
 __all__ = [
+    "COUNTED",
     "MEASURES",
     "Aggregate",
     "Average",
