@@ -199,7 +199,7 @@ def declared_bounds(column: Column | None) -> dict[str, Any]:
     """Return what the schema says of the sums of a column; whole numbers are rounded to 1.
 
     >>> declared_bounds(Column("age", "integer", low=0, high=120))
-    {'low': Fraction(0, 1), 'high': Fraction(120, 1), 'step': 1}
+    {'low': 0, 'high': 120, 'step': 1}
     """
     found = {name: getattr(column, name, None) for name in ("low", "high", "step")}
     if found["step"] is None and column is not None and column.type == "integer":
