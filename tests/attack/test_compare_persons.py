@@ -154,7 +154,14 @@ def observed(
             cells = [len(each) for each in answer.pop("cells", [])]
             listed = [None] * len(cells) if found is None else found
             shown = [n if keys is None else "found" for n, keys in zip(cells, listed, strict=True)]
-            content.pop("secret_sha256", None)
+            for varying in (
+                "secret_sha256",
+                "state",
+                "public",
+                "named",
+                "until",
+            ):  # random ids, times, digests of both
+                content.pop(varying, None)
             seen.events.append((event["sequence"], event["kind"], event["dataset"], content, answer, shown))
     return seen
 
