@@ -156,7 +156,7 @@ def _synthetic(chosen: Candidate) -> Iterator[Row]:
     seconds = time.perf_counter() - began
     yield Row("estimating 28 tables: the limit", f"{1000 * seconds:.1f} ms", "50 ms", 0.05 / seconds, 1.0)
     began = time.process_time()
-    made = synthetic_rows(fitted_joint(chosen.strategy.wanted, tables), len(real))
+    made = synthetic_rows(fitted_joint(chosen.strategy, tables), len(real))
     seconds = time.process_time() - began
     for way, most in ((2, 0.016), (3, None)):
         found, bootstrap = (distance(real, other, way) for other in (made, resampled(real)))
@@ -179,7 +179,7 @@ def _income(chosen: Candidate, real: np.ndarray) -> Row:
     shuffled = real[np.random.default_rng(0).permutation(len(real))]
     train, test = shuffled[:26_000], shuffled[26_000:]
     tables = chosen.strategy.estimate(released(chosen, train))
-    made = synthetic_rows(fitted_joint(chosen.strategy.wanted, tables), len(train))
+    made = synthetic_rows(fitted_joint(chosen.strategy, tables), len(train))
     ours, theirs = area(made, test), area(train, test)
     return Row(
         "income model on synthetic rows, AUC: on real rows",

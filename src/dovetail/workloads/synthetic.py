@@ -16,89 +16,27 @@ from dovetail import check
 from dovetail.errors import InvalidParameter
 
 from .cutoff import Floats
-from .marginals import Columns, Marginals
+from .fitting import fit_joint
+from .marginals import Columns
+from .strategies import Strategy
 
-MOST_JOINT_CELLS = 2 * 10**6
-# Noisy tables without negative counts disagree a little, so fitting never ends by itself.
-_SWEEPS = 12
-_STILL = 1e-6
-# Tables may contradict each other so far that no cell is left, if a share could be 0.
-_LEAST_SHARE, _TINY = 1e-6, 1e-200
 _ROWS = "Give how many rows to make."
 
 
-def fitted_joint(
-    wanted: Marginals,
-    tables: Mapping[Columns, NDArray[Any]],
-    *,
-    rows: float | None = None,
-    sweeps: int = _SWEEPS,
-) -> Floats:
-    """Return a table over all columns whose margins come close to the given ones, by proportional fitting.
+def fitted_joint(strategy: Strategy, tables: Mapping[Columns, NDArray[Any]]) -> Floats:
+    """Return a table over all columns, without negative cells, whose margins come close to the estimates.
 
-    `tables` are estimates; what is negative counts as nothing, and every table is scaled to the same number
-    of rows (by default the mean of their totals).
-
-    >>> wanted = Marginals((2, 2), ((0,), (1,)))
-    >>> fitted_joint(wanted, {(0,): np.array([30, 10]), (1,): np.array([20, 20])}).round(3)
+    >>> from dovetail.noise import Geometric
+    >>> from dovetail.workloads import Marginals
+    >>> strategy = Strategy.alike("joint", Marginals((2, 2), ((0,), (1,))), Geometric(9))
+    >>> fitted_joint(strategy, {(0,): np.array([30, 10]), (1,): np.array([20, 20])}).round(1)
     array([[15., 15.],
            [ 5.,  5.]])
     """
-    if wanted.cells(range(len(wanted.sizes))) > MOST_JOINT_CELLS:
-        raise InvalidParameter(
-            "columns", wanted.sizes, f"at most {MOST_JOINT_CELLS} cells together", "Take fewer columns."
-        )
-    total = rows if rows is not None else float(np.mean([tables[each].sum() for each in wanted.tables]))
-    total = max(total, 1.0)
-    goals = {each: _never_zero(_proportions(tables[each])) * total for each in wanted.tables}
-    every = tuple(range(len(wanted.sizes)))
-    joint = np.full(wanted.sizes, total / wanted.cells(every))
-    for _ in range(sweeps):
-        change = 0.0
-        for columns, goal in goals.items():
-            have = wanted.margin(joint, every, columns)
-            change = max(change, float(np.abs(goal - have).sum()) / total)
-            joint *= wanted.spread(goal / np.maximum(have, _TINY), columns, every)
-        if change < _STILL:
-            break
-    return joint * (total / max(float(joint.sum()), 1e-300))
-
-
-def _never_zero(shares: Floats) -> Floats:
-    return (1 - _LEAST_SHARE) * shares + _LEAST_SHARE / shares.size
-
-
-def _proportions(table: NDArray[Any]) -> Floats:
-    """Return shares of the cells, none of them negative, by moving all cells down alike and cutting at 0.
-
-    That is the nearest table of non-negative cells with the same total.
-    """
-    flat = np.asarray(table, np.float64).ravel()
-    total = float(flat.sum())
-    if total <= 0:
-        return np.full(np.shape(table), 1.0 / flat.size)
-    falling = np.sort(flat)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, flat.size + 1)
-    kept = int(np.flatnonzero(falling > excess)[-1])
-    cut = np.maximum(flat - excess[kept], 0.0)
-    return np.asarray(cut / cut.sum(), np.float64).reshape(np.shape(table))
-
-
-def whole_table(table: NDArray[Any], total: int) -> NDArray[np.int64]:
-    """Round a table to whole numbers, none negative, that sum to `total`.
-
-    Shares are rounded down, and what is missing goes to the largest remainders, the first of equals first.
-
-    >>> whole_table(np.array([0.5, 1.5, 2.0]), 4)
-    array([1, 1, 2])
-    """
-    wished = check.integer("rows", total, 0, 10**12, _ROWS)
-    exact = _proportions(table).ravel() * wished
-    found = np.floor(exact).astype(np.int64)
-    short = wished - int(found.sum())
-    order = np.argsort(-(exact - found), kind="stable")
-    found[order[:short]] += 1
-    return found.reshape(np.shape(table))
+    wanted = strategy.wanted
+    variances = {table: strategy.variance(table) for table in wanted.tables}
+    estimates = {table: np.asarray(tables[table], np.float64) for table in wanted.tables}
+    return np.asarray(fit_joint(wanted.sizes, estimates, variances), np.float64)
 
 
 def synthetic_rows(joint: NDArray[Any], rows: int) -> NDArray[np.int64]:
@@ -119,16 +57,19 @@ def synthetic_rows(joint: NDArray[Any], rows: int) -> NDArray[np.int64]:
     return np.column_stack(np.unravel_index(cells, np.shape(joint))).astype(np.int64)
 
 
-def consistent(wanted: Marginals, tables: Mapping[Columns, NDArray[Any]]) -> dict[Columns, NDArray[np.int64]]:
+def consistent(
+    strategy: Strategy, tables: Mapping[Columns, NDArray[Any]]
+) -> dict[Columns, NDArray[np.int64]]:
     """Return whole tables without negative counts that agree with each other and keep the rounded total.
 
     They are the margins of one table of whole rows, so they agree exactly; biased, for display.
     """
-    total = max(round(float(np.mean([tables[each].sum() for each in wanted.tables]))), 0)
+    wanted = strategy.wanted
     every = tuple(range(len(wanted.sizes)))
-    if total == 0:
+    total = round(float(np.mean([tables[each].sum() for each in wanted.tables])))
+    if total <= 0:
         return {each: np.zeros(wanted.shape(each), np.int64) for each in wanted.tables}
-    joint = whole_joint(fitted_joint(wanted, tables, rows=float(total)), total)
+    joint = whole_joint(fitted_joint(strategy, tables), total)
     return {each: wanted.margin(joint, every, each) for each in wanted.tables}
 
 
