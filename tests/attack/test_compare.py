@@ -175,6 +175,7 @@ def from_the_rows(session: dv.Session, seen: Seen) -> None:
 
 def by_the_truth(session: dv.Session, seen: Seen) -> None:
     """Ask a second question only where the truth of the first is large."""
+    session.count(where="age > 30", noise=NOISE)
     if session.source.data.num_rows > 5:
         session.count(noise=NOISE)
 
