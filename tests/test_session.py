@@ -360,7 +360,7 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         assert (planned.charge.epsilon, planned.asked[0].noises) == (10**9, (answer,))
         assert session.quote(dv.Count(), queries=2, noise=dv.Geometric("0.1")).charge.epsilon == 2 * 10**8
         for pay in ({"spend": dv.Budget.pure(1)}, {"delta": "1e-8", "within": 5}):
-            with pytest.raises(dv.InvalidParameter, match="for one answer"):
+            with pytest.raises(dv.InvalidParameter, match="with a noise or alone"):
                 session.quote(dv.Count(), queries=2, **pay)
         for wrong in (5, [], None, ["SELECT"]):
             with pytest.raises(dv.InvalidParameter, match="queries"):

@@ -103,7 +103,7 @@ def test_half_of_what_persons_need_is_a_usage_error(
 
 def test_a_planned_accuracy_is_not_promised_for_many_rows_of_one_person(run, visits: Path) -> None:
     asked = ("--within", "20", "--queries", "3", "--budget", "epsilon=3")
-    assert "plans counts" in run("release", "visits.csv", *WARDS, *PERSONS, *asked, code=2).stderr
+    assert "planned for counts only" in run("release", "visits.csv", *WARDS, *PERSONS, *asked, code=2).stderr
     shown = run("release", "visits.csv", "--distinct", *WARDS, *PERSONS, *asked).stdout
     assert "± 20" in shown
     assert "1 of the 3 answers of this plan" in shown

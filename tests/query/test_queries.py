@@ -57,7 +57,6 @@ def test_what_cannot_be_answered_is_refused_before_anything_runs(query: Count) -
             for low, high, step in [
                 (10, 0, 1),
                 (0, 0, 1),
-                (None, 1, 1),
                 (0, float("nan"), 1),
                 (0, float("inf"), 1),
                 (0, 2**63, 1),
@@ -80,6 +79,12 @@ def test_what_cannot_be_answered_is_refused_before_anything_runs(query: Count) -
 def test_parameters_outside_what_is_allowed_are_refused(query: Count) -> None:
     with pytest.raises(InvalidParameter):
         query.checked(TABLE)
+
+
+@pytest.mark.parametrize("kind", [Sum, Mean])
+def test_bounds_that_nobody_gives_or_declares_are_asked_for(kind: type[Sum] | type[Mean]) -> None:
+    with pytest.raises(InvalidQuery, match="Nothing says what a row of age can add"):
+        kind("age", None, 1, 1).checked(TABLE)
 
 
 def test_bounds_must_lie_on_the_lattice_and_the_message_names_the_nearest() -> None:
