@@ -8,7 +8,7 @@ that one neighbour moves together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -16,21 +16,21 @@ import numpy as np
 
 from dovetail.noise import IntegerNoise
 from dovetail.query.canonical import Question
-from dovetail.query.field import Field
+from dovetail.query.lattice import Lattice
 from dovetail.query.measures import (
     COUNTED,
     Aggregate,
     Bar,
     Cells,
     Component,
-    Lattice,
     Measure,
     Reach,
     RowCount,
     ValueCount,
     ValueSum,
 )
-from dovetail.query.partitions import Axis, Keys, axes_of
+from dovetail.query.partitions import Axis, Steps, axes_of
+from dovetail.query.queries import lattice
 from dovetail.query.schema import Table
 from dovetail.workloads.ranges import Ranges
 from dovetail.workloads.spread import Spread, replacements
@@ -42,15 +42,15 @@ from dovetail.workloads.trees import Tree
 class Ladder(Measure):
     """How many rows have at most each value, from counts of single values and of blocks of two."""
 
-    keys: Keys
+    steps: Steps
 
     kind = "ladder"
 
     def _tree(self) -> Tree:
-        return Tree(len(self.keys.values), (1, 2))
+        return Tree(self.steps.cells, (1, 2))
 
-    def partition(self) -> tuple[Keys, ...]:
-        return (self.keys,)
+    def partition(self) -> tuple[Steps, ...]:
+        return (self.steps,)
 
     def aggregates(self) -> tuple[Aggregate, ...]:
         return (RowCount(),)
@@ -62,11 +62,12 @@ class Ladder(Measure):
     def components(self) -> tuple[Component, ...]:
         return tuple(Component("level", COUNTED, blocks) for blocks in self._tree().blocks)
 
-    def outputs(self) -> tuple[Keys, ...]:
-        return (Keys(Field(f"{self.keys.field.name} up to", "integer"), self.keys.values),)
+    def outputs(self) -> tuple[Steps, ...]:
+        field = replace(self.steps.field, name=f"{self.steps.field.name} up to")
+        return (Steps(replace(self.steps.lattice, field=field)),)
 
     def _ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
-        levels = np.split(np.array(cell), [len(self.keys.values)])
+        levels = np.split(np.array(cell), [self.steps.cells])
         return Ranges(self._tree(), noises[0], levels)
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
@@ -80,7 +81,7 @@ class Ladder(Measure):
         return [Bar(Fraction(int(low)), Fraction(int(high))) for pairs in ends for low, high in pairs]
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
-        laws = [range_error(self._tree(), noises[0], 0, last) for last in range(len(self.keys.values))]
+        laws = [range_error(self._tree(), noises[0], 0, last) for last in range(self.steps.cells)]
         return Fraction(max(law.two_sided(chance) for law in laws))
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,11 +89,11 @@ class Ladder(Measure):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
-        assert isinstance(axes[-1], Keys)
+        assert isinstance(axes[-1], Steps)
         return cls(axes[-1])
 
     def words(self) -> str:
-        return f"rows up to each {self.keys.field.name}"
+        return f"rows up to each {self.steps.field.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +156,18 @@ class Deviation(Measure):
 
 @dataclass(frozen=True)
 class AskLadder:
-    """The query of a ladder over some whole numbers."""
+    """The query of a ladder over the points from `low` to `high`."""
 
     column: str
-    values: Sequence[int]
+    low: int
+    high: int
     by: tuple[str, ...] = ()
     keys: Any = None
+    step: Any = 1
 
     def checked(self, table: Table) -> Question:
-        keys = Keys(table.field(self.column, asked="integer"), tuple(self.values))
-        return Question(Ladder(keys), axes_of(self.by, self.keys, None, table))
+        steps = Steps(lattice(self.column, self.low, self.high, self.step, table))
+        return Question(Ladder(steps), axes_of(self.by, self.keys, None, table))
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,5 @@ class AskDeviation:
     by: tuple[str, ...] = ()
 
     def checked(self, table: Table) -> Question:
-        field = table.field(self.column, asked="number")
-        measure = Deviation(Lattice(field, self.low, self.high, Fraction(1)))
+        measure = Deviation(lattice(self.column, self.low, self.high, 1, table))
         return Question(measure, axes_of(self.by, None, None, table))

@@ -16,6 +16,7 @@ from dovetail.engines.aggregation import cell_reader, held_cells
 from dovetail.engines.engine import BATCH
 from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
 from engine_tables import Opener, cells, typed
+from toy_measures import AskDeviation, AskLadder
 
 TOP = 2**63 - 1
 HIGH = 2**52
@@ -151,6 +152,11 @@ QUESTIONS = [
     (Mean("age", low=0, high=55, step=1, by=("member",), keys=[True, None]), [(190 - 165, 3), (0, 0)]),
     (Linear("name", {"Ann": 1, "ann": "-0.5"}, step="0.5"), [1]),
     (Linear("age", {40: 1, None: "0.25", 41: -1}, step="0.25"), [5]),
+    # measures with parts of their own, and with sums of squares
+    (AskLadder("height", 0, 2, step="0.5"), [(1, 0, 0, 1, 1, 1, 1, 1)]),
+    (AskLadder("age", 39, 41, by=("member",), keys=[True, None]), [(1, 1, 1, 2, 1), (0, 0, 0, 0, 0)]),
+    (AskDeviation("age", 0, 60), [(4, 60, 4000)]),
+    (AskDeviation("height", 1, 2), [(3, 1, 3)]),
 ]
 
 

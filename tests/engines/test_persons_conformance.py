@@ -16,6 +16,7 @@ from dovetail.query.field import Field
 from dovetail.query.measures import Distinct
 from dovetail.query.neighbours import Persons
 from engine_tables import Opener
+from toy_measures import AskDeviation, AskLadder
 
 WARDS = ["eyes", "Eyes", "Ä", "ﬃ", "a|b", "2:a", "-", "🦋", None, ""]
 SECRET = bytes(range(32))
@@ -51,6 +52,8 @@ QUESTIONS = [
     Mean("cost", low=0, high=2, step="0.25"),
     Mean("age", low=0, high=60, step=1, by=("ward",)),
     Linear("ward", {"eyes": 1, "Ä": "-0.5"}, step="0.5"),
+    AskLadder("cost", 0, 2, by=("ward",), step="0.25"),
+    AskDeviation("age", 0, 60),
 ]
 BOUNDS = [(1, 1), (3, 2), (10**6, 10**6)]
 UNITS = [Field("person", "integer"), Field("code", "text"), Field("joined", "date")]
@@ -60,7 +63,7 @@ def kept(engine: Engine, query: Any, unit: Field, rows: int, cells: int, secret:
     question = query.checked(SCHEMA.table(engine.columns()))
     persons = Persons(unit, rows, cells)
     found = [true_cells(engine, replace(question, persons=persons), secret)]
-    if not isinstance(query, Sum | Mean | Linear):
+    if isinstance(query, Count | Histogram):
         found.append(true_cells(engine, replace(question, measure=Distinct(), persons=persons), secret))
     return found
 

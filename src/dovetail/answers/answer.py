@@ -20,7 +20,7 @@ from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell
 
 from .intervals import bars, values
-from .numbers import column_of, label, plain_number
+from .numbers import column_of, label, plain_key, plain_number
 from .threshold import Threshold
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Answer:
         for number, axis in enumerate(self.query.named_by):
             listed = [row[number] for row in keys]
             mixed = axis.other is not None and axis.field.kind != "text"
-            columns[axis.field.name] = [label(item) for item in listed] if mixed else listed
+            columns[axis.field.name] = [label(item) if mixed else plain_key(item) for item in listed]
         found = self.bars(level, simultaneous=simultaneous)
         columns["value"] = column_of(self.values())
         columns["low"] = column_of([bar.low for bar in found])

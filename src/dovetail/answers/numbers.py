@@ -13,6 +13,11 @@ def label(key: Constant | None) -> str:
     return "(missing)" if key is None else str(key)
 
 
+def plain_key(key: Constant | None) -> Constant | float | None:
+    """Return a cell's key as a column holds it."""
+    return float(key) if isinstance(key, Fraction) else key
+
+
 def plain_number(value: Fraction) -> int | float:
     """Return a whole number as such, any other as a float."""
     return int(value) if value.denominator == 1 else float(value)

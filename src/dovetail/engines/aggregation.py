@@ -14,7 +14,16 @@ from sqlglot import exp
 from dovetail.errors import InvalidQuery
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
-from dovetail.query.partitions import Bins, Cell, Discovered, Keys, listed_axes, public_cells
+from dovetail.query.partitions import (
+    Bins,
+    Cell,
+    Discovered,
+    Keys,
+    ListedAxis,
+    Steps,
+    listed_axes,
+    public_cells,
+)
 
 from .contribution_bounding import bounded_statement
 from .engine import Batches, Engine
@@ -36,7 +45,7 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
         cell = found.setdefault(where, [0] * len(numbers))
         cell[:] = [have + more for have, more in zip(cell, numbers, strict=True)]
     empty = [0] * len(measure.aggregates())
-    parts = [found.get(where, empty) for where in product(*(range(len(axis.labels)) for axis in axes))]
+    parts = [found.get(where, empty) for where in product(*(range(axis.cells) for axis in axes))]
     each = public_cells(measure.partition())
     return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
 
@@ -87,11 +96,13 @@ class _Values:
 class _Places:
     """Find the number of the cell that a group belongs to, None for no cell."""
 
-    def __init__(self, axis: Keys | Bins) -> None:
+    def __init__(self, axis: ListedAxis) -> None:
         self._flagged = needs_flag(axis)
-        other = None if axis.other is None else len(axis.labels) - 1
+        other = None if axis.other is None else axis.cells - 1
         if isinstance(axis, Bins):
             self._numbers: dict[Any, int | None] = {number: number for number in range(len(axis.edges) - 1)}
+        elif isinstance(axis, Steps):
+            self._numbers = {axis.lattice.low + number: number for number in range(axis.cells)}
         else:
             self._numbers = {value: number for number, value in enumerate(axis.values)}
         self._missing, self._other = self._numbers.get(None, other), other

@@ -11,8 +11,9 @@ from sqlglot import exp
 
 from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
 from dovetail.query.field import LARGEST_INTEGER, Constant
-from dovetail.query.measures import Lattice, Measure, RowCount, ValueCount, ValueSum
-from dovetail.query.partitions import Axis, Bins, Discovered, Keys
+from dovetail.query.lattice import Lattice
+from dovetail.query.measures import Measure, RowCount, ValueCount, ValueSum
+from dovetail.query.partitions import Axis, Bins, Discovered, Keys, Steps
 
 from .engine import Engine
 
@@ -109,6 +110,8 @@ def _listed(engine: Engine, kind: str, values: Sequence[Any]) -> list[Any]:
 
 def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
     """Spell the value (or bin number) by which a row is grouped and, where needed, whether it is missing."""
+    if isinstance(axis, Steps):
+        return [on_lattice(engine, axis.lattice)]
     value = engine.value(axis.field)
     if isinstance(axis, Bins):
         return [_bin_number(engine, axis, value)]
@@ -136,6 +139,8 @@ def in_some_cell(engine: Engine, axis: Axis) -> Any:
     """Spell the condition that a row lies in one of the cells."""
     if isinstance(axis, Discovered):
         return exp.true()
+    if isinstance(axis, Steps):
+        return exp.Not(this=exp.Is(this=on_lattice(engine, axis.lattice), expression=exp.Null()))
     value = engine.value(axis.field)
     if isinstance(axis, Bins):
         first, last = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))

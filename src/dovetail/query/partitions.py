@@ -15,6 +15,7 @@ from dovetail.errors.remedies import Declare, DraftSchema, Give, KeepOne
 
 from .column import listed, public_values
 from .field import MOST_CELLS, Constant, Field, kind_of, written
+from .lattice import Lattice
 from .schema import Table
 
 DISCOVER = "discover"
@@ -153,6 +154,11 @@ class Keys:
         """Return the name of each cell, in order."""
         return self.values if self.other is None else (*self.values, self.other)
 
+    @property
+    def cells(self) -> int:
+        """Return how many cells there are."""
+        return len(self.values) + (self.other is not None)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "column": [self.field.name, self.field.kind],
@@ -195,12 +201,49 @@ class Bins:
             return None
         return widths.pop() if len(widths) == 1 else None
 
+    @property
+    def cells(self) -> int:
+        """Return how many cells there are."""
+        return len(self.edges) - 1 + (self.other is not None)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "column": [self.field.name, self.field.kind],
             "bins": [written(edge) for edge in self.edges],
             "other": self.other,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The points of a column's lattice, one cell for each; a row without a number lies in none.
+
+    >>> Steps(Lattice(Field("height", "number"), 0, 2, Fraction(1, 2))).labels
+    (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
+    """
+
+    lattice: Lattice
+    other: ClassVar[None] = None
+
+    @property
+    def field(self) -> Field:
+        """Return the column."""
+        return self.lattice.field
+
+    @property
+    def labels(self) -> tuple[Constant, ...]:
+        """Return the point of each cell, in order."""
+        step, whole = self.lattice.step, self.field.kind == "integer"
+        points = (point * step for point in range(self.lattice.low, self.lattice.high + 1))
+        return tuple(int(point) if whole and point.denominator == 1 else point for point in points)
+
+    @property
+    def cells(self) -> int:
+        """Return how many cells there are."""
+        return self.lattice.high - self.lattice.low + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.lattice.to_dict(), "other": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +257,18 @@ class Discovered:
         return {"column": [self.field.name, self.field.kind], "keys": "discover", "other": None}
 
 
-Axis: TypeAlias = Keys | Bins | Discovered
+ListedAxis: TypeAlias = Keys | Bins | Steps
+Axis: TypeAlias = ListedAxis | Discovered
 
 
-def listed_axes(axes: tuple[Axis, ...]) -> tuple[Keys | Bins, ...]:
+def listed_axes(axes: tuple[Axis, ...]) -> tuple[ListedAxis, ...]:
     """Return the axes whose cells are public."""
     return tuple(axis for axis in axes if not isinstance(axis, Discovered))
 
 
 def public_cells(axes: tuple[Axis, ...]) -> int:
     """Return how many cells the public axes have together."""
-    return prod(len(axis.labels) for axis in listed_axes(axes))
+    return prod(axis.cells for axis in listed_axes(axes))
 
 
 def _short(edge: Constant) -> str:

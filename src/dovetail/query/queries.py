@@ -15,7 +15,8 @@ from .canonical import Question
 from .column import Column, public_values
 from .condition import Condition, checked
 from .field import MOST_CELLS, kind_of
-from .measures import Average, Distinct, Lattice, Rows, Total, Weighted
+from .lattice import Lattice
+from .measures import Average, Distinct, Rows, Total, Weighted
 from .partitions import Keys, axes_of, public_cells
 from .schema import Table
 

@@ -13,9 +13,10 @@ from typing import Any
 from .canonical import Question
 from .condition import Comparison, Condition, Every, Member, Missing, Some
 from .field import Constant, Field
+from .lattice import Lattice
 from .measures import read_measure
 from .neighbours import Persons
-from .partitions import DISCOVER, Axis, Bins, Discovered, Keys
+from .partitions import DISCOVER, Axis, Bins, Discovered, Keys, Steps
 
 
 def read_question(data: Mapping[str, Any]) -> Question:
@@ -36,6 +37,8 @@ def _axis(data: Mapping[str, Any]) -> Axis:
     field = Field(*data["column"])
     if data.get("keys") == DISCOVER:
         return Discovered(field)
+    if "step" in data:
+        return Steps(Lattice.from_dict(data))
     if "bins" in data:
         return Bins(field, tuple(_constant(field, edge) for edge in data["bins"]), data["other"])
     values = (None if key is None else _constant(field, key) for key in data["keys"])

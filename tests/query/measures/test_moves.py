@@ -46,8 +46,8 @@ QUERIES: list[Any] = [
     Linear("x", {LOW: 1, HIGH: "-0.5", None: "0.25"}, step="0.25"),
     CountDistinct(),
     CountDistinct("x", keys=[LOW, HIGH, None]),
-    AskLadder("x", (LOW, 0, HIGH)),
-    AskLadder("x", (LOW, 0, HIGH), by=("y",), keys=[LOW, HIGH]),
+    AskLadder("x", LOW, HIGH),
+    AskLadder("x", LOW, HIGH, by=("y",), keys=[LOW, HIGH]),
     AskDeviation("x", LOW, HIGH),
 ]
 Table = tuple[int, ...]

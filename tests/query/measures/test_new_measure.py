@@ -51,7 +51,7 @@ def opened(folder: Path, **options: Any) -> dv.Session:
 
 
 def test_several_numbers_of_one_cell_are_asked_through_a_session(tmp_path: Path) -> None:
-    query = AskLadder("x", range(7), by=("k",))
+    query = AskLadder("x", 0, 6, by=("k",))
     with opened(tmp_path) as session:
         # One row moves one integer of each level.
         assert session.price(query, noise=Geometric("0.5")).epsilon == 10**9
@@ -85,7 +85,7 @@ def test_a_measure_of_three_sums_is_asked_through_a_session(tmp_path: Path) -> N
 
 
 def test_the_noise_for_an_accuracy_is_found_from_the_measure_s_own_error(tmp_path: Path) -> None:
-    query = AskLadder("x", range(7))
+    query = AskLadder("x", 0, 6)
     with opened(tmp_path) as session:
         (answer,) = session.batch([query], within=20, probability=0.9)
     error = answer.query.measure.error
@@ -97,7 +97,7 @@ def test_persons_are_bounded_by_the_cells_of_the_answer_not_by_the_parts_of_the_
     tmp_path: Path,
 ) -> None:
     """Each person has 5 rows, with 5 values of x; 3 of them count, whatever their x is."""
-    query = AskLadder("x", range(7), by=("k",))
+    query = AskLadder("x", 0, 6, by=("k",))
     with opened(tmp_path, unit="person", max_rows=3, max_cells=1) as session:
         (answer,) = session.batch([query], noise=Geometric(2))
         assert answer.noises == (Geometric(2).stretched(3),) * 2
@@ -112,7 +112,7 @@ def test_persons_are_bounded_by_the_cells_of_the_answer_not_by_the_parts_of_the_
 def test_a_new_measure_is_read_back_from_the_ledger_and_put_in_words() -> None:
     table = Schema([*SCHEMA.columns, dv.Column("x", "integer")]).table()
     for query, words in (
-        (AskLadder("x", range(3), by=("k",)), "rows up to each x by k"),
+        (AskLadder("x", 0, 2, by=("k",)), "rows up to each x by k"),
         (AskDeviation("x", 0, 9), "variance of x"),
     ):
         question = query.checked(table)
@@ -141,8 +141,8 @@ def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int,
 @pytest.mark.parametrize(
     "query",
     [
-        AskLadder("x", range(4)),
-        AskLadder("x", range(4), by=("k",)),
+        AskLadder("x", 0, 3),
+        AskLadder("x", 0, 3, by=("k",)),
         AskDeviation("x", 0, 4),
         AskDeviation("x", 0, 4, by=("k",)),
     ],

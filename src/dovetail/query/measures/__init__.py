@@ -11,7 +11,6 @@ from dovetail.query.partitions import Axis
 from .average import Average
 from .bars import Bar, half_width
 from .distinct import Distinct
-from .lattice import Lattice
 from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
 from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
 from .rows import Rows
@@ -45,7 +44,6 @@ __all__ = [
     "Component",
     "Contribution",
     "Distinct",
-    "Lattice",
     "Measure",
     "Move",
     "Reach",

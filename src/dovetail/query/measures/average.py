@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
 from .bars import Bar, half_width
-from .lattice import Lattice
 from .measure import Cells, Measure, ValueCount, ValueSum
 from .moves import COUNTED, Component, Reach
 

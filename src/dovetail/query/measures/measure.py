@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from dovetail.query.partitions import Axis, Bins, Keys
+from dovetail.query.lattice import Lattice
+from dovetail.query.partitions import Axis, ListedAxis
 
 from .bars import Bar, half_width
-from .lattice import Lattice
 from .moves import Component, Contribution, Move, covering_moves
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Measure(ABC):
         """Return the column whose values are added up; rows without one are left out."""
         return None
 
-    def partition(self) -> tuple[Keys | Bins, ...]:
+    def partition(self) -> tuple[ListedAxis, ...]:
         """Return the axes that divide each cell into parts, in their order."""
         return ()
 
@@ -125,7 +125,7 @@ class Measure(ABC):
         """Tell whether the true number cannot be below 0, so that clamping there makes sense."""
         return self.counts
 
-    def outputs(self) -> tuple[Keys | Bins, ...]:
+    def outputs(self) -> tuple[ListedAxis, ...]:
         """Return the axes that name the numbers of one cell, where it has several."""
         return ()
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
-from .lattice import Lattice
 from .measure import Measure, ValueSum
 from .moves import Component, Reach
 

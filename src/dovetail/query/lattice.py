@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dovetail.query.field import Field
+from .field import Field
 
 
 @dataclass(frozen=True, slots=True)
