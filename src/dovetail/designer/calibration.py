@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, inf, isfinite, log, log10, sqrt
+from math import exp, floor, inf, isfinite, log, log1p, log10, sqrt
 
 import numpy as np
 
@@ -160,6 +160,14 @@ def _accurate(task: Task) -> Margin:
     """Return by how much, in logs, a noise is more accurate than every goal asks."""
 
     def quick(noise: PiecewiseGeometric) -> float:
-        return min(log(goal.each) - log(2) - float(noise.log_sf(goal.within)) for goal in task.goals)
+        return min(log(goal.each) - _log_outside(noise, goal.within) for goal in task.goals)
 
     return quick
+
+
+def _log_outside(noise: PiecewiseGeometric, t: int) -> float:
+    """Return ln P(|Y| > t); of one piece by its closed form, for which no table has to be built."""
+    if len(noise.rates) > 1:
+        return log(2) + float(noise.log_sf(t))
+    rate = float(noise.rates[0])
+    return log(2) - rate * (t + 1) - log1p(exp(-rate))

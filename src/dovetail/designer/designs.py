@@ -47,8 +47,14 @@ class Design:
     noise: IntegerNoise
     loss: PrivacyLoss
     total: PrivacyLoss
-    utility: Utility
     task: Task
+
+    @cached_property
+    def utility(self) -> Utility:
+        """What an analyst gets; computed when first asked for."""
+        noise, goals = self.noise, self.task.goals
+        reached = tuple((goal, float(noise.within(goal.within)) ** goal.cells) for goal in goals)
+        return Utility(noise.variance(), noise.mean_abs(), noise.quantile_abs(0.95), reached)
 
     @property
     def point(self) -> tuple[float, float] | None:
@@ -165,7 +171,7 @@ def _designed(task: Task) -> Design:
         raise unreachable(task, lambda other: _best(other))
     checked = found if found.task == task else certify(found.noise, task)
     assert checked is not None
-    return Design(checked.noise, checked.loss, checked.total, _utility(checked.noise, task), task)
+    return Design(checked.noise, checked.loss, checked.total, task)
 
 
 @lru_cache(maxsize=128)
@@ -212,8 +218,3 @@ def _least_quantile(task: Task) -> Certified | None:
             return best if last is None or last.noise.quantile_abs(level) > bar else last
         best = found
     return best
-
-
-def _utility(noise: IntegerNoise, task: Task) -> Utility:
-    reached = tuple((goal, float(noise.within(goal.within)) ** goal.cells) for goal in task.goals)
-    return Utility(noise.variance(), noise.mean_abs(), noise.quantile_abs(0.95), reached)

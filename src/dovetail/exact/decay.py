@@ -8,10 +8,11 @@ All of them are Arb balls: what cancels inside a formula costs precision, never 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from flint import arb, ctx
 
@@ -58,6 +59,15 @@ class Stretch:
         return (-ball(self.level)).exp() * self.factor()
 
 
+class Constants(NamedTuple):
+    """What the tails of a `Decay` share at one precision; lists hold one entry for each stretch."""
+
+    beyond: list[arb]
+    total: arb
+    units: list[arb]
+    factors: list[arb]
+
+
 @dataclass(frozen=True)
 class Decay:
     """A symmetric distribution as stretches of decay of |Y|, on the integers or on the reals."""
@@ -79,24 +89,26 @@ class Decay:
         return -(-ball(rate)).expm1() if self.whole else ball(rate)
 
     @cached_property
-    def _constants(self) -> dict[int, tuple[list[arb], arb]]:
-        """`beyond` and `total` by the precision they were made with: a sampler asks for many tails at one."""
+    def _constants(self) -> dict[int, Constants]:
+        """What does not depend on x, by the precision: a sampler asks for many tails at one."""
         return {}
 
-    def _constants_here(self) -> tuple[list[arb], arb]:
+    def _constants_here(self) -> Constants:
         known = self._constants.get(ctx.prec)
         if known is None:
             beyond = self._beyond()
-            known = self._constants[ctx.prec] = (beyond, self._total(beyond[0]))
+            units = [self.unit(stretch.rate) for stretch in self.stretches]
+            factors = [stretch.factor() for stretch in self.stretches]
+            known = self._constants[ctx.prec] = Constants(beyond, self._total(beyond[0]), units, factors)
         return known
 
     def beyond(self) -> list[arb]:
         """Return, for each stretch, the weight after it in units of the decay continued to its end."""
-        return self._constants_here()[0]
+        return self._constants_here().beyond
 
     def total(self) -> arb:
         """Return the sum of all weights, both signs."""
-        return self._constants_here()[1]
+        return self._constants_here().total
 
     def _beyond(self) -> list[arb]:
         """Form the ratios from differences of exact levels, so that nothing underflows."""
@@ -123,18 +135,25 @@ class Decay:
 
     def tail(self, x: Fraction | int) -> arb:
         """Return P(Y >= x) for x >= 0 (on the integers: a whole x >= 1)."""
-        beyond_all, total = self._constants_here()
-        number = self.find(x)
-        stretch, beyond = self.stretches[number], beyond_all[number]
-        here = (-ball(stretch.level + stretch.rate * (x - stretch.start))).exp() * stretch.factor()
-        if stretch.end is None:
-            scaled = 1 / self.unit(stretch.rate)
+        return self._tail(x, self._constants_here())
+
+    def tails(self, points: Iterable[int]) -> list[arb]:
+        """Return P(Y >= x) for many x >= 1."""
+        known = self._constants_here()
+        return [self._tail(x, known) for x in points]
+
+    def _tail(self, x: Fraction | int, known: Constants) -> arb:
+        number = bisect_right(self.starts, x) - 1
+        stretch, unit = self.stretches[number], known.units[number]
+        here = (-ball(stretch.level + stretch.rate * (x - stretch.start))).exp() * known.factors[number]
+        if stretch.length is None:
+            scaled = 1 / unit
+        elif x >= stretch.start + stretch.length:
+            scaled = arb(0)
         else:
-            fall = ball(stretch.rate * (stretch.end - x))
-            scaled = -(-fall).expm1() / self.unit(stretch.rate) + (-fall).exp() * beyond
-            if x >= stretch.end:
-                scaled = arb(0)
-        return here * scaled / total
+            fall = ball(stretch.rate * (stretch.start + stretch.length - x))
+            scaled = -(-fall).expm1() / unit + (-fall).exp() * known.beyond[number]
+        return here * scaled / known.total
 
     def density(self, x: Fraction | int) -> arb:
         """Return the probability (integers) or density (reals) at x >= 0."""

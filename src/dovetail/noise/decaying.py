@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 
 from flint import arb
@@ -49,6 +50,9 @@ class DecayingNoise(IntegerNoise):
 
     def _tail_here(self, k: int) -> arb:
         return self.decay.tail(k)
+
+    def _tails_here(self, points: Sequence[int]) -> list[arb]:
+        return self.decay.tails(points)
 
     def _within(self, t: Floats) -> Floats:
         return self._table.within_whole(t)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, inf
 from typing import Any
@@ -54,6 +54,14 @@ class IntegerNoise(Noise):
         """Return P(Y >= k), k >= 1, as a ball of about `bits` relative bits."""
         with precision(bits + 32):
             return self._tail_here(k)
+
+    def tail_balls(self, points: Sequence[int], bits: int) -> list[arb]:
+        """Return P(Y >= k) for many k >= 1, as `tail_ball` does for one."""
+        with precision(bits + 32):
+            return self._tails_here(points)
+
+    def _tails_here(self, points: Sequence[int]) -> list[arb]:
+        return [self._tail_here(k) for k in points]
 
     def cdf_ball(self, k: int, bits: int) -> arb:
         """Return P(Y <= k) as a ball of about `bits` relative bits.

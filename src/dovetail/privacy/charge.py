@@ -45,10 +45,12 @@ class Charge:
     def __post_init__(self) -> None:
         if not isinstance(self.renyi, tuple) or len(self.renyi) != len(ORDERS):
             raise InvalidParameter("renyi", self.renyi, f"a tuple of {len(ORDERS)} entries, one per order")
+        figures = (self.epsilon, self.zeta, *self.renyi)
         _units("delta", self.delta)
-        for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta), *_named(self.renyi)):
-            if value is not None:
-                _units(name, value)
+        if not all(value is None or (type(value) is int and value >= 0) for value in figures):
+            for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta), *_named(self.renyi)):
+                if value is not None:
+                    _units(name, value)
 
     @classmethod
     def zero(cls) -> Charge:
@@ -95,12 +97,11 @@ class Charge:
     def __add__(self, other: Charge) -> Charge:
         if not isinstance(other, Charge):
             return NotImplemented
-        return Charge(
-            _sum(self.epsilon, other.epsilon),
-            _sum(self.zeta, other.zeta),
-            tuple(_sum(mine, yours) for mine, yours in zip(self.renyi, other.renyi, strict=True)),
-            self.delta + other.delta,
+        mine, yours = (self.epsilon, self.zeta, *self.renyi), (other.epsilon, other.zeta, *other.renyi)
+        epsilon, zeta, *curve = (
+            None if one is None or more is None else one + more for one, more in zip(mine, yours, strict=True)
         )
+        return Charge(epsilon, zeta, tuple(curve), self.delta + other.delta)
 
     @classmethod
     def largest(cls, *charges: Charge) -> Charge:
@@ -226,10 +227,6 @@ def _whole(name: str, value: Real) -> int | None:
     if number < 0:
         raise InvalidParameter(name, value, "a number of at least 0, or inf")
     return ceil(number / UNIT)
-
-
-def _sum(left: int | None, right: int | None) -> int | None:
-    return None if left is None or right is None else left + right
 
 
 def _named(curve: tuple[int | None, ...]) -> list[tuple[str, int | None]]:

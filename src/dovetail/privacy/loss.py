@@ -172,13 +172,14 @@ class PrivacyLoss:
 
     def charge(self) -> Charge:
         """Return what a budget is charged: pure epsilon, zeta and the Rényi curve, rounded up."""
-        zeta = self.zeta
+        zeta, worst, ways = self.zeta, self.worst, self._ways
+        top = _up(worst)
 
         def curve(order: int) -> Real:
-            value = self.renyi(order)
+            value = min(max(one.renyi(order) for one in ways), top)
             return value if value == inf else Fraction(value)
 
-        exact: Real = self.worst if self.worst == inf else Fraction(self.worst)
+        exact: Real = worst if worst == inf else Fraction(worst)
         return Charge.rounded_up(epsilon=exact, zeta=zeta if zeta == inf else Fraction(zeta), renyi=curve)
 
     def plot(self) -> Any:

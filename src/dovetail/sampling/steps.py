@@ -22,11 +22,13 @@ from .uniform import Enclosure
 
 WORD_BITS = 16
 UNSETTLED = -1
+# The lowest and highest floor of a tail, and of what is left of 1.
+Floors = tuple[int, int, int, int]
 _CELLS = 1 << WORD_BITS
 _CELL_SHIFT = np.uint64(64 - WORD_BITS)
 _SCALE = 1 << 64
 _TOP = _SCALE - 1
-_LADDER = (128, 256, 512)
+LADDER = (128, 256, 512)
 # A cell that is cut by more thresholds than this is searched; nearly all are cut by one or two.
 _CUTS = 2
 
@@ -71,12 +73,20 @@ class Steps:
         return None if self.low.item(step) <= word else step
 
 
-def floors(enclosure: Enclosure) -> tuple[int, int, int, int]:
+def floors_of(balls: Iterable[Any]) -> list[Floors | None]:
+    """Return `floors` of many balls of LADDER[0] bits; None where one leaves two floors open."""
+    with precision(LADDER[0] + 64):
+        scaled = [ball * _SCALE for ball in balls]
+        sure = [None if each.contains_integer() else int(each.floor().unique_fmpz()) for each in scaled]
+    return [None if floor is None else (floor, floor, _TOP - floor, _TOP - floor) for floor in sure]
+
+
+def floors(enclosure: Enclosure) -> Floors:
     """Return the lowest and highest possible floor of 2^64·p, then those of 2^64·(1 - p).
 
     All stay within 64 bits: the floor of p = 1 becomes 2^64 - 1, which only leaves that word undecided.
     """
-    for bits in _LADDER:
+    for bits in LADDER:
         ball = enclosure(bits)
         with precision(bits + 64):
             scaled = ball * _SCALE
