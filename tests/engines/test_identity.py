@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import duckdb
+import ibis
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -213,3 +215,32 @@ def test_a_list_has_one_kind_and_no_database(tmp_path: Path) -> None:
     for files in ([csv, tmp_path / "b.parquet"], [tmp_path / "c.duckdb"]):
         with pytest.raises(DataError, match="cannot be read as a table"):
             assert Source.of(files, name="list").format
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_a_connection_to_a_database_file_reads_the_data_of_that_file(tmp_path: Path) -> None:
+    place = tmp_path / "clinic.duckdb"
+    with duckdb.connect(place) as made:
+        made.execute(
+            'CREATE TABLE "Visits" AS SELECT 1 AS age; CREATE SCHEMA old; CREATE TABLE old.visits(a int)'
+        )
+    for table, other in [("visits", "old.visits"), ("old.visits", "visits")]:
+        by_path = Source.of(place, table=table).identity
+        with duckdb.connect(place) as direct:
+            assert Source.of(direct, name="v", table=table).identity == by_path
+            assert Source.of(direct.cursor(), name="v", table=other).identity != by_path
+        with duckdb.connect() as around:
+            around.execute(f"ATTACH '{place}' AS x (READ_ONLY)")
+            whole = table if "." in table else f"main.{table}"
+            assert Source.of(around, name="v", table=f"x.{whole}").identity == by_path
+    backend = ibis.duckdb.connect(place)
+    assert Source.of(backend.table("Visits"), name="v").identity == Source.of(place, table="visits").identity
+    backend.disconnect()
+
+
+def test_a_table_that_is_in_no_file_is_known_by_its_name() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS age")
+        assert Source.of(connection, name="v", table="t").identity == ("memory://v",)
+    rows = ibis.memtable(pyarrow.table({"age": [1]}))
+    assert Source.of(rows, name="v").identity == Source.of(rows.filter(rows.age > 0), name="v").identity

@@ -90,6 +90,9 @@ def _column(series: Any) -> Any:
     if not _declares(type_) and not isinstance(type_, pandas.StringDtype) and type_.kind not in "iufbM":
         return _texts(series)
     try:
+        if type_.kind == "f" and not _declares(type_):
+            # Narrow floats have other texts than the same numbers in a column of objects.
+            return pyarrow.Array.from_pandas(series.astype("float64"))
         return pyarrow.Array.from_pandas(series)
     except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
         return _texts(series)
@@ -118,10 +121,14 @@ def _text_of(value: Any) -> str | None:
     >>> _text_of(40.0), _text_of(True), _text_of(10**5000), _text_of("\\ud800")
     ('40', 'true', None, None)
     """
+    from numpy import floating
+
     try:
-        if isinstance(value, datetime) and value.tzinfo is not None:
-            value = value.astimezone(UTC).replace(tzinfo=None)
-        text = str(value)
+        if isinstance(value, datetime):
+            value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+            text = str(value)
+            return text.rstrip("0") if "." in text else text
+        text = str(float(value)) if isinstance(value, floating) else str(value)
         if text in ("True", "False") and not isinstance(value, str):
             return text.lower()
         if hasattr(value, "is_integer") and value.is_integer() and abs(value) < _WHOLE:

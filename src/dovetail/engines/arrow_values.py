@@ -14,6 +14,8 @@ CHECKED = "TRY(decode(encode({x})))"
 # DuckDB's own limits of a time in microseconds and, so that a day always has a time, of a day.
 _FIRST, _LAST = -9_223_372_022_400_000_000, 9_223_372_036_854_775_806
 _FURTHEST_DAY = 105_000_000
+# DuckDB takes the numbers beyond for infinite.
+_FIRST_NS, _LAST_NS = -(2**63) + 2, 2**63 - 2
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": None}
 _MILLISECONDS = 86_400_000
 
@@ -87,9 +89,8 @@ def _encoded(type_: Any) -> tuple[Any, str] | None:
 def _time(unit: str) -> str:
     factor = _UNITS[unit]
     if factor is None:
-        return (
-            f"CASE WHEN {{x}} > {-(2**63) + 1} AND {{x}} < {2**63 - 1} THEN make_timestamp({{x}} // 1000) END"
-        )
+        # Not rounded here, so that a Parquet file reads alike through Arrow and without it.
+        return f"CASE WHEN {{x}} BETWEEN {_FIRST_NS} AND {_LAST_NS} THEN make_timestamp_ns({{x}}) END"
     low, high = -(-_FIRST // factor), _LAST // factor
     return f"CASE WHEN {{x}} BETWEEN {low} AND {high} THEN make_timestamp({{x}} * {factor}) END"
 

@@ -17,6 +17,26 @@ SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT inter
 """
 
 
+def kept_at(data: Any, table: str | None) -> tuple[str, str] | None:
+    """Return the file and the table there that a DuckDB connection or an Ibis table reads; None for no file.
+
+    A view and an expression of Ibis may read anything, so only tables of a file are known.
+    """
+    if data.__class__.__name__ != "DuckDBPyConnection":
+        operation: Any = data.op() if hasattr(data, "op") else None
+        if type(operation).__name__ != "DatabaseTable" or data.get_backend().name != "duckdb":
+            return None
+        named = (operation.namespace.catalog, operation.namespace.database, operation.name)
+        data = data.get_backend().con
+        table = ".".join('"' + part.replace('"', '""') + '"' for part in named if part)
+    connection = data.cursor()
+    found = catalogued(connection, table)
+    asked = "SELECT path FROM duckdb_databases() WHERE database_name = ?"
+    path = connection.execute(asked, [found.catalog]).fetchone()[0]
+    inner = exp.table_(found.name, found.db, quoted=True).sql("duckdb")
+    return None if path is None else (path, inner)
+
+
 def catalogued(connection: Any, table: str | None) -> exp.Table:
     """Return the table with its whole name.
 

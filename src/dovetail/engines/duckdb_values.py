@@ -19,11 +19,13 @@ from .sql_fragments import Templates
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 _FLOATS = ("FLOAT", "DOUBLE")
+# Down to the microsecond, as texts are read; DuckDB's own cast rounds, and may reach the next day.
+_FLOOR = "make_timestamp(EPOCH_NS(x) // 1000 - CASE WHEN EPOCH_NS(x) % 1000 < 0 THEN 1 ELSE 0 END)"
 _TIMES = {
     "TIMESTAMP": "x",
-    "TIMESTAMP_NS": "TRY_CAST(x AS TIMESTAMP)",
+    "TIMESTAMP_NS": _FLOOR,
     "TIMESTAMP WITH TIME ZONE": "TRY_CAST(x AS TIMESTAMP)",
-    "TIMESTAMPTZ_NS": "TRY_CAST(TRY_CAST(x AS TIMESTAMPTZ) AS TIMESTAMP)",
+    "TIMESTAMPTZ_NS": _FLOOR,
 }
 _KINDS = {
     **dict.fromkeys(_WHOLE, Stored("integer")),

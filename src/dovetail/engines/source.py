@@ -13,6 +13,7 @@ from dovetail.errors import DataError, InvalidParameter, shown
 from dovetail.errors.remedies import Give
 from dovetail.query import Schema
 
+from .duckdb_catalog import kept_at
 from .identity import POSTGRES, lasting_table, overlap, path_name, source_names
 
 FORMATS = {
@@ -114,9 +115,13 @@ class Source:
     def identity(self) -> tuple[str, ...]:
         """Return the names that say which data these are; whatever shares or overlaps one shares a budget.
 
-        The same file is the same data whether this machine reads it or a Spark cluster. Data in memory are
-        known by their name alone.
+        The same file is the same data whether this machine reads it or a Spark cluster, by its path or
+        through a connection. Data in memory are known by their name alone.
         """
+        if type(self.data).__module__.split(".")[0] in ("_duckdb", "duckdb", "ibis"):
+            kept = kept_at(self.data, self.table)
+            if kept is not None:
+                return source_names(*kept)
         if self.shipped or not isinstance(self.data, str | Path | tuple):
             return (f"{'shipped' if self.shipped else 'memory'}://{self.name}",)
         if isinstance(self.data, tuple):

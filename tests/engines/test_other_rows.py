@@ -1,0 +1,104 @@
+"""A hostile row changes how no other row is read: a file or a frame that takes another way reads alike."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+from sqlglot import exp
+
+from dovetail.engines import Source, connect
+from dovetail.query import Column, Schema
+from dovetail.query.field import KINDS
+
+# Around the second and the day that nanoseconds may be rounded over, before and after 1970.
+NANOSECONDS = [
+    -1,
+    -999,
+    -1000,
+    -1001,
+    0,
+    1,
+    1999,
+    10**8,
+    1_600_000_000_123_456_789,
+    -1_600_000_000_123_456_789,
+]
+TIMES = numpy.array(NANOSECONDS, "datetime64[ns]")
+FRAMES = {
+    "float64": pandas.Series([0.1, 1 / 3, 1e16, 1e22, 1e-5, 5e-324, 40, None]),
+    "float32": pandas.Series([0.1, 1 / 3, 16777216, None], dtype="float32"),
+    "float16": pandas.Series([0.1, 1 / 3], dtype="float16"),
+    "int64": pandas.Series([1, 2**53 + 1, -5]),
+    "uint64": pandas.Series([1, 2**64 - 1], dtype="uint64"),
+    "bool": pandas.Series([True, False]),
+    "nanoseconds": pandas.Series(TIMES),
+    "with a zone": pandas.Series(pandas.DatetimeIndex(TIMES, tz="UTC").tz_convert("Asia/Tokyo")),
+    "microseconds": pandas.Series(numpy.array([-1, 5, 100_000, 10**15], "datetime64[us]")),
+    "category": pandas.Series([1.0, 2.5]).astype("category"),
+}
+
+
+def read(source: Source, kind: str, name: str = "x") -> list[Any]:
+    """Return the values of a column as an engine reads them."""
+    engine = connect(source)
+    field = Schema([Column(name, kind)]).table(engine.columns()).field(name)
+    rows = engine.fetch(exp.select(engine.value(field), "n").where("n < 100").order_by("n"))
+    engine.close()
+    return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_word_in_a_frame_leaves_its_other_rows_alone(name: str, kind: str) -> None:
+    column = FRAMES[name]
+    mixed = pandas.concat([column.astype(object), pandas.Series(["word"])], ignore_index=True)
+    numbers = [*range(len(column)), 100]
+    plain = Source.of(pandas.DataFrame({"x": column, "n": numbers[:-1]}), name="rows")
+    hostile = Source.of(pandas.DataFrame({"x": mixed, "n": numbers}), name="rows")
+    assert read(plain, kind) == read(hostile, kind)
+
+
+def test_narrow_floats_among_objects_are_the_numbers_that_they_are() -> None:
+    mixed = pandas.Series([numpy.float32(0.1), "word"], dtype=object)
+    source = Source.of(pandas.DataFrame({"x": mixed, "n": [0, 1]}), name="rows")
+    assert read(source, "number") == [float(numpy.float32(0.1)), None]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("kind", ["text", "date", "timestamp"])
+def test_a_text_that_stops_duckdb_leaves_the_times_of_other_rows_alone(
+    kind: str, zone: str | None, tmp_path: Path
+) -> None:
+    found = []
+    for word in (b"ok", b"\xff"):
+        rows = len(NANOSECONDS) + 1
+        table = pyarrow.table(
+            {
+                "x": pyarrow.array([*NANOSECONDS, 0], pyarrow.int64()).view(pyarrow.timestamp("ns", zone)),
+                "n": [*range(rows - 1), 100],
+                "t": pyarrow.array([b"ok"] * (rows - 1) + [word], pyarrow.binary()).view(pyarrow.string()),
+            }
+        )
+        pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+        engine = connect(Source.of(tmp_path / "x.parquet"))
+        fields = Schema([Column("x", kind), Column("t", "text")]).table(engine.columns())
+        both = exp.select(engine.value(fields.field("x")), engine.value(fields.field("t")), "n").order_by("n")
+        found.append([row[0] for row in engine.fetch(both)][:-1])
+        engine.close()
+    assert found[0] == found[1]
+
+
+def test_a_nanosecond_belongs_to_the_microsecond_that_it_lies_in() -> None:
+    times = pyarrow.array(NANOSECONDS, pyarrow.int64()).view(pyarrow.timestamp("ns"))
+    table = pyarrow.table({"x": times, "n": range(len(NANOSECONDS))})
+    whole = [number // 1000 for number in NANOSECONDS]
+    read_as = read(Source.of(table, name="rows"), "timestamp")
+    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    assert [round((at - start).total_seconds() * 1e6) for at in read_as] == whole
