@@ -80,9 +80,9 @@ class Ladder(Measure):
         ends = (zip(*self._ranges(cell, noises).band(each), strict=True) for cell in cells)
         return [Bar(Fraction(int(low)), Fraction(int(high))) for pairs in ends for low, high in pairs]
 
-    def error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
         laws = [range_error(self._tree(), noises[0], 0, last) for last in range(self.steps.cells)]
-        return Fraction(max(law.two_sided(chance) for law in laws))
+        return Fraction(max(law.two_sided(chance / cells) for law in laws))
 
     def to_dict(self) -> dict[str, Any]:
         return {"ladder": 2}

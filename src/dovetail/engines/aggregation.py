@@ -5,8 +5,7 @@ Only aggregates come back. What comes back is private: nothing here may reach an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -15,7 +14,6 @@ from dovetail.errors import InvalidQuery
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
 from dovetail.query.partitions import (
-    Bins,
     Cell,
     Discovered,
     Keys,
@@ -37,15 +35,16 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
     """
     axes, measure = listed_axes(question.partition), question.measure
     places = [_Places(axis) for axis in axes]
-    found: dict[tuple[int | None, ...], list[int]] = {}
+    empty = [0] * len(measure.aggregates())
+    parts = [empty] * public_cells(axes)
     for row in engine.fetch(_statement(engine, question, secret)):
         items = iter(row)
-        where = tuple(place.take(items) for place in places)
-        numbers = [int(number or 0) for number in items]
-        cell = found.setdefault(where, [0] * len(numbers))
-        cell[:] = [have + more for have, more in zip(cell, numbers, strict=True)]
-    empty = [0] * len(measure.aggregates())
-    parts = [found.get(where, empty) for where in product(*(range(axis.cells) for axis in axes))]
+        at: int | None = 0
+        for place in places:
+            number = place.take(items)
+            at = None if at is None or number is None else at * place.cells + number
+        if at is not None:
+            parts[at] = [have + int(more or 0) for have, more in zip(parts[at], items, strict=True)]
     each = public_cells(measure.partition())
     return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
 
@@ -98,14 +97,15 @@ class _Places:
 
     def __init__(self, axis: ListedAxis) -> None:
         self._flagged = needs_flag(axis)
-        other = None if axis.other is None else axis.cells - 1
-        if isinstance(axis, Bins):
-            self._numbers: dict[Any, int | None] = {number: number for number in range(len(axis.edges) - 1)}
+        self.cells = axis.cells
+        self._other = None if axis.other is None else axis.cells - 1
+        values: Sequence[Any] = range(axis.cells if axis.other is None else axis.cells - 1)
+        if isinstance(axis, Keys):
+            values = axis.values
         elif isinstance(axis, Steps):
-            self._numbers = {axis.lattice.low + number: number for number in range(axis.cells)}
-        else:
-            self._numbers = {value: number for number, value in enumerate(axis.values)}
-        self._missing, self._other = self._numbers.get(None, other), other
+            values = range(axis.lattice.low, axis.lattice.high + 1)
+        self._numbers = {value: number for number, value in enumerate(values)}
+        self._missing = self._numbers.get(None, self._other)
 
     def take(self, items: Iterator[Any]) -> int | None:
         value = next(items)
