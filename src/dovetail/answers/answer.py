@@ -97,7 +97,7 @@ class Answer:
         """Return (low, high), or a table of them.
 
         Each interval covers the true number with probability `level` over the noise; with `simultaneous`
-        all of them do at once. A mean's interval comes from those of its sum and count together.
+        all of them do at once. A mean's interval inverts the joint law of its sum and count.
         """
         if self.query.grouped:
             return self._tabled(level, simultaneous)

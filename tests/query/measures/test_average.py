@@ -53,3 +53,39 @@ def test_where_sum_and_count_miss_on_their_own_the_mean_still_keeps_its_chance(n
     rows, chance = [90] * 1000, just_enough(noise)
     assert misses(rows, 100, noise, chance) <= chance
     assert misses(rows, 100, noise, 2 * chance) > 1.1 * chance
+
+
+def boxed(high: int, total: int, count: int, around: tuple[int, int]) -> tuple[Fraction, Fraction]:
+    """Return the means of all sums and counts so near to the released ones: the simplest valid interval."""
+    fewest, most = max(count - around[1], 1), max(count + around[1], 1)
+    ends = [Fraction(end, rows) for end in (total - around[0], total + around[0]) for rows in (fewest, most)]
+    low, high_end = min(ends[:2]), max(ends[2:])
+    return tuple(min(max((end + high) / 2, Fraction(0)), Fraction(high)) for end in (low, high_end))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_the_interval_of_a_mean_is_never_wider_than_a_box_and_much_narrower_in_small_groups(
+    simultaneous: bool,
+) -> None:
+    question = Mean("x", low=0, high=100, step=1).checked(TABLE)
+    noises = component_noises(question, Geometric(1))
+    cells = [
+        (count * (2 * mean - 100) + more, count + extra)
+        for count in (1, 2, 5, 10, 20, 50, 1000)
+        for mean in (0, 40, 95)
+        for more in (-250, 0, 400)
+        for extra in (-3, 0, 5)
+    ]
+    around = tuple(
+        int(noise.error_bound(Fraction(1, 40), len(cells) if simultaneous else 1)) for noise in noises
+    )
+    found = bars(question, noises, cells, Fraction(19, 20), simultaneous, clamp=False)
+    ratios = []
+    for (total, count), bar in zip(cells, found, strict=True):
+        low, high = boxed(100, total, count, around)  # type: ignore[arg-type]
+        slack = Fraction(1, 10**8)
+        assert low - slack <= bar.low <= bar.high <= high + slack, (total, count)
+        if 15 <= count <= 60:
+            ratios.append((bar.high - bar.low) / (high - low))
+    assert min(ratios) < Fraction(3, 4)
+    assert sum(ratios) / len(ratios) < Fraction(17, 20)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
-from .bars import Bar, half_width
+from .bars import Bar, shared_chance
 from .measure import Cells, Measure, ValueCount, ValueSum
 from .moves import COUNTED, Component, Reach
 
@@ -51,19 +51,19 @@ class Average(Measure):
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
     ) -> list[Bar]:
-        # A mean misses only where its sum or its count does: each may use half of the chance.
-        together = len(cells) if simultaneous else 1
-        around_total, around_count = (half_width(noise, chance / 2, together) for noise in noises)
-        return [self._box(total, count, around_total, around_count) for total, count in cells]
+        from dovetail.workloads.ratios import Ratios
 
-    def _box(self, total: int, count: int, around_total: int, around_count: int) -> Bar:
-        """Return the means of all totals and counts so near to the released ones; a mean has a row."""
-        fewest, most = max(count - around_count, 1), max(count + around_count, 1)
-        low, high = total - around_total, total + around_total
-        return Bar(
-            self._mean(Fraction(low, fewest if low < 0 else most)),
-            self._mean(Fraction(high, fewest if high > 0 else most)),
-        )
+        width = self.values.high - self.values.low
+        each = shared_chance(chance, len(cells)) if simultaneous else chance
+        around_total, around_count = noises
+        ratios = Ratios(around_total, around_count, low=-width, high=width, chance=each)
+        found = (ratios.interval(total, count) for total, count in cells)
+        bounds = [(self._mean(Fraction(mean.low)), self._mean(Fraction(mean.high))) for mean in found]
+        # Of a count below 1 the estimate need not solve what the interval does; the box holds both.
+        values = self.estimates(cells, noises)
+        return [
+            Bar(min(low, value), max(high, value)) for (low, high), value in zip(bounds, values, strict=True)
+        ]
 
     def _mean(self, centred: Fraction) -> Fraction:
         """Return the mean of x, within its bounds, from that of z."""
