@@ -180,3 +180,12 @@ def test_no_page_or_message_installs_a_strangers_package() -> None:
     assert not [
         path for path in texts if path.is_file() and stranger.search(path.read_text(encoding="utf-8"))
     ]
+
+
+def test_the_house_is_drawn_from_the_contract_and_names_files_that_exist() -> None:
+    drawn = runpy.run_path(str(DOCS / "pictures" / "architecture.py"))["drawn"]()
+    assert (DOCS / "pictures" / "architecture.svg").read_text(encoding="utf-8") == drawn
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?|\w+\.py)`", page))
+    assert len(named) > 30
+    assert not [name for name in named if not (ROOT / "src" / "dovetail" / name).exists()]
