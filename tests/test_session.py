@@ -359,8 +359,9 @@ def test_a_quote_says_what_an_answer_costs_and_how_exact_it_is(tmp_path: Path) -
         answer = dv.Geometric("0.25")
         assert (planned.charge.epsilon, planned.asked[0].noises) == (10**9, (answer,))
         assert session.quote(dv.Count(), queries=2, noise=dv.Geometric("0.1")).charge.epsilon == 2 * 10**8
-        for pay in ({"spend": dv.Budget.pure(1)}, {"delta": "1e-8", "within": 5}):
-            with pytest.raises(dv.InvalidParameter, match="with a noise or alone"):
+        refused = {"alone": {"spend": dv.Budget.pure(1)}, "for one answer": {"delta": "1e-8", "within": 5}}
+        for said, pay in refused.items():
+            with pytest.raises(dv.InvalidParameter, match=said):
                 session.quote(dv.Count(), queries=2, **pay)
         for wrong in (5, [], None, ["SELECT"]):
             with pytest.raises(dv.InvalidParameter, match="queries"):

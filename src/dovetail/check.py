@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from .errors import InvalidParameter
+from .errors.remedies import Remedy
 
 Real: TypeAlias = int | float | str | Decimal | Fraction
 
@@ -23,7 +24,7 @@ _RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
 _READABLE = f"a finite number of at most {MOST_DIGITS} digits"
 
 
-def rational(name: str, value: object, fix: str = "") -> Fraction:
+def rational(name: str, value: object, fix: Remedy | str = "") -> Fraction:
     """Return `value` exactly; a float means the decimal that it prints as.
 
     >>> rational("epsilon", 0.1)
@@ -73,7 +74,7 @@ def _from_text(text: str) -> Fraction | None:
     return Fraction(text)
 
 
-def positive(name: str, value: object, fix: str = "") -> Fraction:
+def positive(name: str, value: object, fix: Remedy | str = "") -> Fraction:
     """Return `value` exactly if it is a finite number above 0."""
     number = rational(name, value, fix)
     if not number > 0:
@@ -81,7 +82,7 @@ def positive(name: str, value: object, fix: str = "") -> Fraction:
     return number
 
 
-def within(name: str, value: object, low: Real, high: Real, fix: str = "") -> Fraction:
+def within(name: str, value: object, low: Real, high: Real, fix: Remedy | str = "") -> Fraction:
     """Return `value` exactly if it lies in [low, high]."""
     number = rational(name, value, fix)
     if not rational("low", low) <= number <= rational("high", high):
@@ -89,7 +90,7 @@ def within(name: str, value: object, low: Real, high: Real, fix: str = "") -> Fr
     return number
 
 
-def probability(name: str, value: object, fix: str = "") -> Fraction:
+def probability(name: str, value: object, fix: Remedy | str = "") -> Fraction:
     """Return `value` exactly if it lies strictly between 0 and 1."""
     number = rational(name, value, fix)
     if not 0 < number < 1:
@@ -99,7 +100,9 @@ def probability(name: str, value: object, fix: str = "") -> Fraction:
     return number
 
 
-def integer(name: str, value: object, low: int | None = None, high: int | None = None, fix: str = "") -> int:
+def integer(
+    name: str, value: object, low: int | None = None, high: int | None = None, fix: Remedy | str = ""
+) -> int:
     """Return `value` if it is a whole number in [low, high]; 3.0 counts as whole, True does not."""
     number = rational(name, value, fix)
     if low is not None and high is not None:
@@ -117,7 +120,7 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
     return int(number)
 
 
-def choice(name: str, value: object, allowed: Iterable[str], fix: str = "") -> str:
+def choice(name: str, value: object, allowed: Iterable[str], fix: Remedy | str = "") -> str:
     """Return `value` if it is one of the allowed words."""
     words = tuple(allowed)
     if not isinstance(value, str) or value not in words:

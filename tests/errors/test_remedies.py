@@ -58,7 +58,10 @@ ALL = [
 
 KEYWORD = re.compile(r"(?<![\w-])[a-z_]+=")
 OPTION = re.compile(r"--[a-z]")
-OF_PYTHON = re.compile(r"\b(session|ledger|schema)\.[a-z]|\b(Session|Schema|Budget|Ledger)\b[.(]")
+OF_PYTHON = re.compile(
+    r"\b(session|ledger|schema|noise)\.[a-z]|\b(Session|Schema|Budget|Ledger)\b[.(]"
+    r"|\b(Geometric|Column|Count|Goal)\(|\b[a-z_]{4,}\(\)"
+)
 OF_THE_COMMAND_LINE = re.compile(r"`dovetail |\bdovetail (release|sql|schema|ledger|price)\b")
 
 

@@ -62,7 +62,7 @@ def test_far_out_the_rounded_laplace_decays_like_the_geometric_but_is_another() 
 def test_only_a_piecewise_laplace_can_be_rounded() -> None:
     for bad in (Geometric(1), None, 3):
         with pytest.raises(
-            InvalidParameter, match=r"^source=.* must be a PiecewiseLaplace. Use noise.rounded\(\)"
+            InvalidParameter, match=r"^source=.* must be a PiecewiseLaplace. Round a Laplace noise"
         ):
             RoundedLaplace(bad)  # type: ignore[arg-type]
     assert Laplace(1).rounded().rates == (Fraction(1),)

@@ -119,8 +119,8 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
     """Return a noise that can be released, also from a design that holds one."""
     noise = value if isinstance(value, Noise) else getattr(value, "noise", None)
     if not isinstance(noise, IntegerNoise):
-        real = "Real-valued noise is never released: use noise.rounded() or noise.on_lattice(step)."
-        fix = real if isinstance(noise, Noise) else "For example Geometric(0.5)."
+        real = "Real-valued noise is never released: round it, or put it on a lattice."
+        fix = real if isinstance(noise, Noise) else Give("noise")
         raise InvalidParameter(name, value, "a noise on the integers, or a design of one", fix)
     if not noise.releasable:
         raise InvalidParameter(

@@ -61,7 +61,7 @@ def sampler(noise: IntegerNoise) -> Certificate:
     (True, 1.0)
     """
     if not isinstance(noise, IntegerNoise):
-        fix = "Put a real-valued noise on a lattice first: noise.on_lattice(step)."
+        fix = "Put a real-valued noise on a lattice first."
         raise InvalidParameter("noise", noise, "a noise on the integers", fix)
     return certify(noise, sampler_for(noise))
 

@@ -97,5 +97,5 @@ def least_epsilon(noise: IntegerNoise, draws: NDArray[np.int64], *, false_alarm:
 def _checked(draws: NDArray[np.int64]) -> NDArray[np.int64]:
     values = np.asarray(draws)
     if values.ndim != 1 or values.dtype != np.int64:
-        raise InvalidParameter("draws", values.dtype, "a flat array of int64", "Use noise.sample(size).")
+        raise InvalidParameter("draws", values.dtype, "a flat array of int64", "Draw them from the noise.")
     return values

@@ -12,6 +12,7 @@ from dovetail.errors.python import both, either, less
 
 # How a parameter is given; None where the command line has no such thing.
 PARAMETERS: dict[str, str | None] = {
+    "at": "--at zeta, --at epsilon or --at 1,1e-6,10",
     "bins": "--bins age=0,18,65,120",
     "budget": "--budget epsilon=1",
     "budget:delta": "--budget epsilon=1,delta=1e-6",

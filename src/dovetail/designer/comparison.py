@@ -12,6 +12,7 @@ from typing import Any
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 from dovetail.noise import (
     DiscreteGaussian,
@@ -25,7 +26,7 @@ from dovetail.noise import (
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
-_FIX = 'Use at="zeta", at="epsilon" or at=(epsilon, delta, queries).'
+_FIX = Give("at")
 _DIGITS = 9
 _CLOSE = 1e-9
 # How near to the level a row must come to count as matched.
@@ -99,10 +100,10 @@ def compare(noises: Mapping[str, Noise], *, at: str | tuple[Real, Real, int] = "
     [2.48, 2.99]
     """
     if not isinstance(noises, Mapping) or not noises:
-        raise InvalidParameter("noises", noises, "names with noises", 'Use {"mine": noise, ...}.')
+        raise InvalidParameter("noises", noises, "names with noises", "Give each noise a name.")
     for name, noise in noises.items():
         if not isinstance(noise, Noise):
-            raise InvalidParameter(f"noises[{name!r}]", noise, "a noise", "Use Geometric(1), for example.")
+            raise InvalidParameter(f"noises[{name!r}]", noise, "a noise", "For example geometric noise.")
     cost, level, label = _sense(at, next(iter(noises.values())))
     return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import exp, inf
 from typing import Any
 
 from dovetail.check import Real
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
-from dovetail.privacy import PrivacyLoss
+from dovetail.privacy import PrivacyLoss, privacy_loss
 
 from .calibration import fitted
 from .candidates import Finder
 from .certify import Certified, certify
-from .explain import explanation
 from .goal import Goal, Task, read_task
 from .rivals import Alternative, rivals
 from .staircases import staircases
@@ -25,6 +25,9 @@ from .unreachable import unreachable
 _WORTH = 1e-4
 # Steps are drawn by rejection and harder to explain: they must gain more.
 _WORTH_STEPS = 0.01
+_BARS = (0.5, 0.95, 0.99)
+_WIDTH = 30
+_POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,6 @@ class Design:
 
     def plot(self) -> Any:
         """Draw the noise beside the standard one, the chance of each error, and delta(epsilon)."""
-        from .picture import picture
-
         return picture(self)
 
     def __repr__(self) -> str:
@@ -218,3 +219,85 @@ def _least_quantile(task: Task) -> Certified | None:
             return best if last is None or last.noise.quantile_abs(level) > bar else last
         best = found
     return best
+
+
+def explanation(design: Design) -> str:
+    """Return what an analyst sees, what a person in the data is promised, and why this noise."""
+    task = design.task
+    lines = [f"The noise: {design.noise!r}", "", "What an analyst sees"]
+    lines += _accuracy(design)
+    lines += ["", "What a person in the data is promised"]
+    lines += _promise(design, task)
+    lines += ["", "Why this noise", f"  {design.why}"]
+    for other in design.alternatives:
+        bar = "#" * max(1, round(_WIDTH * min(other.value / max(other.chosen, 1e-300), 2) / 2))
+        lines.append(f"  {other.name:<10} {other.value:>10.5g}  {bar}")
+    if design.alternatives:
+        lines.append(f"  {'chosen':<10} {design.alternatives[0].chosen:>10.5g}  {'#' * (_WIDTH // 2)}")
+        lines.append(f"  ({design.alternatives[0].measure})")
+    return "\n".join(lines)
+
+
+def _accuracy(design: Design) -> list[str]:
+    noise = design.noise
+    bars = ", ".join(f"±{noise.quantile_abs(level):.0f} in {level:.0%}" for level in _BARS)
+    lines = [
+        f"  Every answer is the true number plus noise: within {bars} of all answers.",
+        f"  The mean error is {noise.mean_abs():.3g}, the standard deviation {noise.std():.3g}.",
+    ]
+    lines += [f"  Asked: {goal}. Reached: {reached:.4f}." for goal, reached in design.utility.reached]
+    return lines
+
+
+def _promise(design: Design, task: Task) -> list[str]:
+    total, queries = design.total, task.queries
+    answers = f"all {queries} answers together" if queries > 1 else "the answer"
+    lines = []
+    if design.point is not None:
+        epsilon, delta = design.point
+        lines.append(f"  Whatever {answers} may show is with their row in the data at most")
+        lines.append(
+            f"  {exp(min(epsilon, 700)):.3g} times as likely as without it, plus {delta:g}"
+            f" (epsilon {epsilon:.4g}, delta {delta:g})."
+        )
+        lines.append(
+            f"  The odds change by more than that factor with probability {total.above(epsilon):.2g}."
+        )
+    if total.epsilon < inf:
+        factor = exp(min(total.epsilon, 700))
+        lines.append(
+            f"  In the worst case, with no exception: epsilon {total.epsilon:.4g}, a factor {factor:.3g}."
+        )
+    alone = f" ({design.loss.zeta:.4g} for one answer)" if queries > 1 else ""
+    lines.append(f"  On average over the noise: zeta {total.zeta:.4g}{alone}.")
+    return lines
+
+
+def picture(design: Design) -> Any:
+    """Return the Matplotlib figure of a design beside the standard noises."""
+    import numpy as np
+
+    from dovetail.plots.design import design as draw
+
+    noises = {"chosen": design.noise, **{other.name: other.noise for other in design.alternatives}}
+    top = int(max(noise.quantile_abs(0.99) for noise in noises.values())) + 1
+    values = np.arange(-top, top + 1)
+    sizes = np.arange(0, top + 1)
+    totals = {
+        name: privacy_loss(noise, sensitivity=design.task.shifts).compose(design.queries)
+        for name, noise in noises.items()
+    }
+    floor = float(design.task.delta or 1e-9) / 100
+    reach = max(total.epsilon_at(floor) for total in totals.values())
+    epsilons = np.linspace(0, reach, _POINTS)
+    return draw(
+        values=values,
+        pmfs={name: np.asarray(noise.pmf(values)) for name, noise in noises.items()},
+        breaks=getattr(design.noise, "breaks", ()),
+        sizes=sizes,
+        misses={name: 1 - np.asarray(noise.within(sizes)) for name, noise in noises.items()},
+        epsilons=epsilons,
+        deltas={name: [total.delta(float(e)) for e in epsilons] for name, total in totals.items()},
+        least_delta=floor,
+        target=design.point,
+    )

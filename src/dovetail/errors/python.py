@@ -9,6 +9,7 @@ from . import remedies as r
 
 # How a parameter is given. Where a keyword is not enough, an example stands beside it.
 PARAMETERS = {
+    "at": 'at="zeta", at="epsilon" or at=(epsilon, delta, queries)',
     "bins": "bins=[0, 18, 65, 120]",
     "budget": "budget=Budget.pure(1)",
     "budget:delta": "budget=Budget.approximate(1, 1e-6)",

@@ -80,7 +80,7 @@ def find_key(connection: Connection, public: str) -> dict[str, Any]:
     """Return the row of a key by its public part."""
     row = run(connection, _BY_PUBLIC, {"called": public}).first
     if row is None:
-        raise InvalidParameter("key", public, "the id of a key of this ledger", "people.keys() lists them.")
+        raise InvalidParameter("key", public, "the id of a key of this ledger", "The ledger lists them.")
     found: dict[str, Any] = row._asdict()
     return found
 

@@ -4,8 +4,7 @@ from .constructors import Geometric, GeometricMixture, Laplace, LaplaceMixture, 
 from .gaussian import DiscreteGaussian
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
-from .laplace import PiecewiseLaplace
-from .rounded import RoundedLaplace
+from .laplace import PiecewiseLaplace, RoundedLaplace
 from .staircase import StaircaseNoise
 from .storage import from_dict
 from .symmetric import Noise

@@ -6,18 +6,15 @@ import itertools
 from collections.abc import Callable
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact import Decay
 from dovetail.exact.bisection import least_float
 
 from .arrays import Floats
-
-if TYPE_CHECKING:
-    from .integer import IntegerNoise
-    from .real import RealNoise
 
 # Summed is up to where the tail is below 1e-304. A cost that still matters where it is below 1e-228 outgrows
 # the tail, so that something would be missing.
@@ -29,22 +26,24 @@ _BLOCK = 1 << 16
 _MOST_PANELS = 1 << 17
 _NODES = 24
 
+Function: TypeAlias = Callable[[Any], Any]
 
-def expect_integer(noise: IntegerNoise, cost: Callable[[Any], Any]) -> float:
-    """Sum cost(k)·P(Y = k) over all k that can matter."""
-    far_out, end = _reach(lambda x: float(noise._log_tail(np.array([max(x, 1.0)]))[0]), 1.0)
+
+def expect_integer(log_tail: Function, log_density: Function, cost: Function) -> float:
+    """Sum cost(k)·P(Y = k) over all k that can matter; the logarithms take arrays."""
+    far_out, end = _reach(lambda x: float(log_tail(np.array([max(x, 1.0)]))[0]), 1.0)
     last = ceil(end)
     if last > _MOST_TERMS:
         raise InvalidParameter(
             "cost",
             cost,
             f"summed over at most {_MOST_TERMS} integers, and this noise needs {last}",
-            "Use mean_abs() or variance(), or a noise on a coarser lattice.",
+            "Use its mean error or variance, or a noise on a coarser lattice.",
         )
     total = size = far = 0.0
     for start in range(0, last + 1, _BLOCK):
         k = np.arange(start, min(start + _BLOCK, last + 1))
-        terms = _both_sides(cost, k, np.exp(noise._log_density(k.astype(np.float64))))
+        terms = _both_sides(cost, k, np.exp(log_density(k.astype(np.float64))))
         if start == 0:
             terms[0] /= 2
         total += float(np.sum(terms))
@@ -53,13 +52,13 @@ def expect_integer(noise: IntegerNoise, cost: Callable[[Any], Any]) -> float:
     return _settled(total, size, far, cost)
 
 
-def expect_real(noise: RealNoise, cost: Callable[[Any], Any]) -> float:
+def expect_real(decay: Decay, log_sf: Function, log_density: Function, cost: Function) -> float:
     """Integrate cost(x)·density over the line: Lobatto's rule on panels, halved until they agree."""
-    starts = [float(stretch.start) for stretch in noise.decay.stretches]
-    scale = 1 / max(float(stretch.rate) for stretch in noise.decay.stretches)
-    far_out, last = _reach(lambda x: float(noise._log_sf(np.array([x]))[0]), scale)
-    if noise.decay.stretches[-1].end is not None:
-        last = min(last, float(noise.decay.stretches[-1].end))
+    starts = [float(stretch.start) for stretch in decay.stretches]
+    scale = 1 / max(float(stretch.rate) for stretch in decay.stretches)
+    far_out, last = _reach(lambda x: float(log_sf(np.array([x]))[0]), scale)
+    if decay.stretches[-1].end is not None:
+        last = min(last, float(decay.stretches[-1].end))
     # Halving towards 0 finds what a cost does on a scale far below the noise's own.
     halves = (last * 0.5**number for number in range(1, 60))
     edges = sorted({min(far_out, last), last, *halves, *(start for start in starts if start < last)})
@@ -69,12 +68,12 @@ def expect_real(noise: RealNoise, cost: Callable[[Any], Any]) -> float:
     ]
     a = np.concatenate(points)
     b = np.append(a[1:], last)
-    whole = _panels(noise, cost, a, b)
+    whole = _panels(log_density, cost, a, b)
     total = size = far = 0.0
     panels = len(a)
     while len(a):
         middle = (a + b) / 2
-        left, right = _panels(noise, cost, a, middle), _panels(noise, cost, middle, b)
+        left, right = _panels(log_density, cost, a, middle), _panels(log_density, cost, middle, b)
         with np.errstate(invalid="ignore"):  # an infinite part is refused by `_settled`
             error = np.abs(whole - left - right)
         scale_now = size + float(np.sum(np.abs(left) + np.abs(right)))
@@ -94,7 +93,7 @@ def expect_real(noise: RealNoise, cost: Callable[[Any], Any]) -> float:
                 "cost",
                 cost,
                 "a function without countless jumps or waves on the scale of the noise",
-                "Use the integer noise: rounded() or on_lattice(step).",
+                "Use an integer noise: round it, or put it on a lattice.",
             )
     return _settled(total, size, far, cost)
 
@@ -107,12 +106,12 @@ def _lobatto() -> tuple[Floats, Floats]:
     return nodes, 2 / (_NODES * (_NODES - 1) * basis(nodes) ** 2)
 
 
-def _panels(noise: RealNoise, cost: Callable[[Any], Any], a: Floats, b: Floats) -> Floats:
+def _panels(log_density: Function, cost: Function, a: Floats, b: Floats) -> Floats:
     """Return the integral over each panel [a, b] and its mirror image."""
     nodes, weights = _lobatto()
     half = (b - a)[:, None] / 2
     x = (a + b)[:, None] / 2 + half * nodes
-    weight = np.exp(noise._log_density(x.reshape(-1))).reshape(x.shape) * weights * half
+    weight = np.exp(log_density(x.reshape(-1))).reshape(x.shape) * weights * half
     result: Floats = np.sum(_both_sides(cost, x.reshape(-1), weight.reshape(-1)).reshape(x.shape), axis=1)
     return result
 

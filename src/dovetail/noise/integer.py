@@ -148,7 +148,7 @@ class IntegerNoise(Noise):
         >>> round(Geometric(1).expect(lambda k: k * k) - Geometric(1).variance(), 12)
         0.0
         """
-        return expect_integer(self, cost)
+        return expect_integer(self._log_tail, self._log_density, cost)
 
     def sample(
         self, size: int | tuple[int, ...] | None = None, *, out: Any = None

@@ -95,4 +95,4 @@ class RealNoise(Noise):
         >>> round(Laplace(2).expect(abs), 12)
         0.5
         """
-        return expect_real(self, cost)
+        return expect_real(self.decay, self._log_sf, self._log_density, cost)

@@ -9,8 +9,7 @@ from dovetail.errors import InvalidParameter
 
 from .gaussian import DiscreteGaussian
 from .geometric import PiecewiseGeometric
-from .laplace import PiecewiseLaplace
-from .rounded import RoundedLaplace
+from .laplace import PiecewiseLaplace, RoundedLaplace
 from .staircase import StaircaseNoise
 from .symmetric import Noise
 from .truncated import TruncatedGeometric, TruncatedLaplace

@@ -77,7 +77,7 @@ class ResponseCurve:
         It is 1 only where no noise of note would reach, so unchecked answers are promised little.
         """
         if not isinstance(noise, IntegerNoise):
-            raise InvalidParameter("noise", noise, "a noise on the integers", "Use Geometric(epsilon).")
+            raise InvalidParameter("noise", noise, "a noise on the integers", "Use geometric noise.")
         table, start = tails(noise)
         return cls(table, worst_step(table), start)
 

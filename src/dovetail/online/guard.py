@@ -58,9 +58,9 @@ class Guard:
     def __post_init__(self) -> None:
         for name, noise in (("threshold", self.threshold), ("answers", self.answers)):
             if not (isinstance(noise, IntegerNoise) or (name == "answers" and noise is None)):
-                raise InvalidParameter(name, noise, "a noise on the integers", "Use Geometric(epsilon).")
+                raise InvalidParameter(name, noise, "a noise on the integers", "Use geometric noise.")
             if noise is not None and not noise.releasable:
-                raise InvalidParameter(name, noise, "a noise without an end", "Use Geometric(epsilon).")
+                raise InvalidParameter(name, noise, "a noise without an end", "Use geometric noise.")
         if not isinstance(self.curve, ResponseCurve) or self.curve.width != 1:
             fix = "Give a response curve for counts that move by 1; for persons it is widened."
             raise InvalidParameter("curve", self.curve, "a response curve of width 1", fix)

@@ -72,7 +72,10 @@ def _listed(queries: Any) -> list[Query]:
     listed = list(islice(queries, MOST_TOGETHER + 1)) if isinstance(queries, Iterable) else [queries]
     if not 0 < len(listed) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in listed):
         raise InvalidParameter(
-            "queries", queries, f"a list of 1 to {MOST_TOGETHER} queries", 'For example [Count("age > 40")].'
+            "queries",
+            queries,
+            f"a list of 1 to {MOST_TOGETHER} queries",
+            "For example a count, a histogram or a sum.",
         )
     return listed
 

@@ -45,7 +45,9 @@ class Schema:
     def __post_init__(self) -> None:
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
         if not all(isinstance(column, Column) for column in columns):
-            raise InvalidParameter("columns", self.columns, "a list of columns", 'Column("age", "integer")')
+            raise InvalidParameter(
+                "columns", self.columns, "a list of columns", "Each has a name and a type."
+            )
         names = [column.name for column in columns]
         if len(set(names)) != len(names):
             raise InvalidParameter("columns", names, "columns with different names")

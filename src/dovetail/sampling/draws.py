@@ -51,7 +51,7 @@ def sampler_for(law: Law) -> Sampler | Refusing:
     if entry is not None and entry[0] is law:
         return entry[1]
     if not isinstance(law, Law):
-        fix = "Put a real-valued noise on a lattice first: noise.on_lattice(step)."
+        fix = "Put a real-valued noise on a lattice first."
         raise InvalidParameter("noise", law, "a noise on the integers", fix)
     with _guard:
         sampler = _kept.get(law)
@@ -144,7 +144,7 @@ def _target(size: Size | None, out: NDArray[np.int64] | None) -> NDArray[np.int6
     if out is None:
         assert shape is not None
         return np.empty(shape, np.int64)
-    fix = "Use out=numpy.empty(size, dtype=numpy.int64)."
+    fix = "Use an empty array of 64-bit integers."
     if not isinstance(out, np.ndarray) or out.dtype != np.int64:
         raise InvalidParameter("out", getattr(out, "dtype", out), "an array of int64", fix)
     if not (out.flags.c_contiguous and out.flags.writeable):

@@ -1,4 +1,4 @@
-"""The tables of one law, and how a draw goes through them.
+"""How a draw goes through the tables of a law.
 
 A draw reads 16 bits for its block and, if the noise is wide, a word for its place there. A table answers most
 of them; where it does not, 48 bits more are compared with the thresholds; what is then still undecided is
@@ -16,12 +16,9 @@ from numpy.typing import NDArray
 from dovetail.errors import InvalidParameter
 
 from .bits import Source
-from .blocks import Blocks
 from .buffers import Scratch
-from .offsets import Checks
 from .settle import settled, settled_one
-from .spans import Spans
-from .steps import Steps
+from .tables import Tables
 
 CHUNK = 1 << 17
 # Up to here the fixed cost of the chunks' buffers is more than the draws cost.
@@ -34,33 +31,8 @@ _INT64_END = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampler:
-    """Everything that is worth keeping of a law between draws; it holds no random bit.
-
-    The blocks before number `depth` are in the tables. `cells` leads from a 16-bit word to the lowest value
-    of its block, or to the least integer of its type, `unset`, where the thresholds must be asked. A place
-    there is read from a word of `place_kind`; the bits in `mask` count, or those in `cell_masks` where it
-    depends on the block. A narrow law has no places. A draw begins with `draw_bytes` bytes.
-    """
-
-    blocks: Blocks
-    depth: int
-    steps: Steps
-    spans: Spans
-    row_of_run: tuple[int, ...]
-    checks: Checks
-    cells: NDArray[Any]
-    unset: int
-    place_kind: np.dtype[Any] | None
-    mask: int
-    cell_masks: NDArray[Any] | None
-    draw_bytes: int
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the tables."""
-        masks = 0 if self.cell_masks is None else self.cell_masks.nbytes
-        return self.cells.nbytes + masks + self.steps.nbytes + self.spans.nbytes
+class Sampler(Tables):
+    """Draw from the tables of a law."""
 
     def fill(self, out: NDArray[np.int64], source: Source) -> None:
         """Fill a flat array with independent draws."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .bits import Source, extended
 from .spans import parting
+from .tables import Tables
 from .uniform import Uniform, last_above
-
-if TYPE_CHECKING:
-    from .sampler import Sampler
 
 _MIDDLE = 1 << 63
 
 
 def settled(
-    tables: Sampler, heads: NDArray[np.uint16], tails: NDArray[Any], source: Source
+    tables: Tables, heads: NDArray[np.uint16], tails: NDArray[Any], source: Source
 ) -> tuple[NDArray[np.int64], dict[int, int]]:
     """Return the draws that begin with the given words of blocks and places.
 
@@ -43,7 +41,7 @@ def settled(
 
 
 def _checked(
-    tables: Sampler, steps: NDArray[np.intp], places: NDArray[np.int64], source: Source
+    tables: Tables, steps: NDArray[np.intp], places: NDArray[np.int64], source: Source
 ) -> NDArray[np.int64]:
     """Return the places, counted upwards, that stay, and others for those that do not."""
     masks, rows = tables.spans.masks.take(steps), tables.spans.rows.take(steps).astype(np.intp)
@@ -61,7 +59,7 @@ def _checked(
     return places
 
 
-def settled_one(tables: Sampler, head: int, tail: int, source: Source) -> int:
+def settled_one(tables: Tables, head: int, tail: int, source: Source) -> int:
     """Return the draw that begins with a 16-bit word and the word of its place."""
     word = (head << 48) | (int.from_bytes(source.read(8), "little") >> 16)
     step = tables.steps.locate_one(word)
@@ -73,7 +71,7 @@ def settled_one(tables: Sampler, head: int, tail: int, source: Source) -> int:
     )
 
 
-def exactly(tables: Sampler, word: int, tail: int, source: Source) -> int:
+def exactly(tables: Tables, word: int, tail: int, source: Source) -> int:
     """Return the draw of a uniform number that begins with `word`: outwards from the nearer end."""
     right = word >= _MIDDLE
     number = Uniform(word, source, mirrored=right)
@@ -90,7 +88,7 @@ def exactly(tables: Sampler, word: int, tail: int, source: Source) -> int:
     return _placed(tables, begin if right else -begin - mask, mask, row, tail, source)
 
 
-def _placed(tables: Sampler, lowest: int, mask: int, row: int, tail: int, source: Source) -> int:
+def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source: Source) -> int:
     """Return a value of a block, by the word of its place and a check where the row is not 0."""
     flip = mask if lowest < 0 else 0
     place = tail & mask
