@@ -29,8 +29,8 @@ OTHER = ("release", "adult", "--by", "education", "--within", "20", "--budget", 
 # What the command cannot do without.
 LIBRARIES = (
     *("typer", "typer._adapters", "rich.console", "rich.text", "numpy", "flint", "duckdb", "sqlglot"),
-    *("sqlglot.generators.duckdb", "sqlalchemy", "sqlalchemy.dialects.sqlite", "platformdirs", "tomllib"),
-    *("cryptography.hazmat.primitives.ciphers", "csv", "logging"),
+    *("sqlglot.dialects.duckdb", "sqlalchemy", "sqlalchemy.dialects.sqlite", "sqlite3", "platformdirs"),
+    *("cryptography.hazmat.primitives.ciphers", "csv", "logging", "tomllib"),
 )
 ROOT = Path(dovetail.__file__).parent
 TIMES = 8

@@ -5,9 +5,11 @@ Each command lives in a file of `commands` and imports what it needs when it run
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from .app import app
+    from .app import app_for
 
-    app(prog_name="dovetail")
+    app_for(sys.argv[1:])(prog_name="dovetail")

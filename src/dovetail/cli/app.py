@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from .commands import audit, compare, demo, design, ledger, noise, paper, price, release, schema, sql, version
 from .error_report import STOPPED, report
 from .options import listing
 from .terminal import prepared, say, stderr
@@ -54,19 +55,32 @@ class Frame(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-app = typer.Typer(
-    name="dovetail",
-    cls=Frame,
-    help=_HELP,
-    epilog=_EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# In the order of the help.
+COMMANDS = (
+    *("demo", "release", "sql", "price", "design", "compare", "noise", "audit", "schema", "ledger", "paper"),
+    "version",
 )
 
 
-@app.callback()
+def app_for(words: Sequence[str]) -> typer.Typer:
+    """Return the command line; where the first word is a command, with that one alone, which is quicker."""
+    made = typer.Typer(
+        name="dovetail",
+        cls=Frame,
+        help=_HELP,
+        epilog=_EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(frame)
+    first = next((word for word in words if not word.startswith("-")), "")
+    for name in (first,) if first in COMMANDS else COMMANDS:
+        import_module(f"{__package__}.commands.{name}").add_to(made)
+    return made
+
+
 def frame(
     context: typer.Context,
     debug: Annotated[
@@ -79,5 +93,8 @@ def frame(
         command.debug = debug
 
 
-for module in (demo, release, sql, price, design, compare, noise, audit, schema, ledger, paper, version):
-    module.add_to(app)
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = app_for(())
+    return globals()["app"]

@@ -16,14 +16,11 @@ from dovetail.errors.remedies import CreateLedger, OpenLedger
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
-from .backup import back_up, keep_copy
 from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
 from .chain import Head
-from .export import export
 from .failures import sound
 from .integrity import check_opening, check_version
-from .migration import migrate
 from .people import People
 from .principals import find_principal
 from .registry import (
@@ -42,7 +39,6 @@ from .schema import ledger as head_row
 from .statement import Statement, statement
 from .store import Store
 from .text import composed
-from .verify import verify
 from .witness import Witness
 
 # Seconds to wait for another writer before LedgerBusy.
@@ -137,6 +133,9 @@ class Ledger:
         The chain stays as it is and is verified before and after. The old file is kept beside the new one
         as `NAME.version1`; a server keeps the old tables as `dovetail_version1_…`.
         """
+        from .backup import keep_copy
+        from .migration import migrate
+
         store, noted = _prepared(location, witness, patience)
         try:
             if not store.exists():
@@ -264,17 +263,23 @@ class Ledger:
 
     def verify(self) -> Head:
         """Check every event and rebuild all sums; return the head, or raise LedgerCorrupt."""
+        from .verify import verify
+
         with self._store.reading() as connection, sound():
             check_opening(connection, None)
             return verify(connection)
 
     def export(self, kind: str) -> str:
         """Return the whole record as "csv" or "json", without the secret keys."""
+        from .export import export
+
         with self._store.reading() as connection:
             return export(connection, kind)
 
     def back_up(self, path: str | Path) -> Head:
         """Copy an embedded ledger, consistently, while others write; verify the copy and return its head."""
+        from .backup import back_up
+
         if self._store.path is None:
             raise LedgerError("A ledger on a server is backed up by the server: use pg_dump.")
         back_up(self._store.path, Path(path))

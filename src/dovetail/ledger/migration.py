@@ -20,7 +20,7 @@ from .chain import Head, canonical
 from .pen import Pen, event_at
 from .principals import keep_name
 from .replay import Replay
-from .schema import WHOLE, datasets, ledger, metadata
+from .schema import WHOLE, create_tables, datasets, ledger
 from .state import EMPTY
 from .verify import expected_rows, replayed
 
@@ -67,7 +67,7 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
         )
     secrets = {row.id: bytes(row.secret) for row in connection.execute(select(_datasets))}
     _put_aside(connection)
-    metadata.create_all(connection)
+    create_tables(connection)
     row = {
         "id": 1,
         "schema_version": 2,

@@ -9,8 +9,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Executable
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.dialects.postgresql import psycopg
 
 _NOTHING: Mapping[str, Any] = {}
 _RECALL, _SINCE = "dovetail.recall", "dovetail.since"
@@ -99,13 +97,23 @@ def _call(connection: Connection, statement: Executable, values: Mapping[str, An
     return text, known if order is None else [known[name] for name in order]
 
 
+def _dialect(kind: str) -> Any:
+    # Imported here: either takes longer to load than all of the ledger.
+    if kind == "sqlite":
+        from sqlalchemy.dialects.sqlite import dialect as embedded
+
+        return embedded()
+    from sqlalchemy.dialects.postgresql.psycopg import dialect
+
+    return dialect()  # type: ignore[no-untyped-call]
+
+
 @lru_cache(maxsize=512)
 def _prepared(
     kind: str, statement: Executable, given: tuple[str, ...]
 ) -> tuple[str, Sequence[str] | None, Mapping[str, Any]]:
     """Return a statement's SQL, the order of its parameters if they have no names, and those inside of it."""
-    dialect: Any = sqlite.dialect() if kind == "sqlite" else psycopg.dialect()  # type: ignore[no-untyped-call]
-    compiled = statement.compile(dialect=dialect, column_keys=list(given))  # type: ignore[attr-defined]
+    compiled = statement.compile(dialect=_dialect(kind), column_keys=list(given))  # type: ignore[attr-defined]
     return str(compiled), compiled.positiontup if kind == "sqlite" else None, compiled.params
 
 

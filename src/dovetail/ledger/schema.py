@@ -8,10 +8,14 @@ the event that made it. Whoever is outside of the ledger sees `public`, which is
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
+    Connection,
     Index,
     Integer,
     LargeBinary,
@@ -28,6 +32,20 @@ SCHEMA_VERSION = 2
 WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 
 metadata = MetaData()
+_rows_of: dict[Index, ColumnElement[bool]] = {}
+
+
+def create_tables(connection: Connection) -> None:
+    """Make the tables that are not there; the database must be locked."""
+    for index, where in _rows_of.items():
+        # Said now and not where the index is declared: that would load the dialects of both stores.
+        index.dialect_options[connection.dialect.name]["where"] = where
+    metadata.create_all(connection)
+
+
+def _partial(name: str, *columns: Column[Any], where: ColumnElement[bool], unique: bool = False) -> None:
+    """Declare an index of some rows only."""
+    _rows_of[Index(name, *columns, unique=unique)] = where
 
 
 def _number() -> Column[int]:
@@ -173,11 +191,10 @@ keys = Table(
     Column("expires", Text),
     Column("revoked", WHOLE),
 )
-Index(
+_partial(
     "dovetail_keys_of",
     keys.c.principal,
-    sqlite_where=keys.c.revoked.is_(None),
-    postgresql_where=keys.c.revoked.is_(None),
+    where=keys.c.revoked.is_(None),
 )
 
 grants = Table(
@@ -190,13 +207,12 @@ grants = Table(
     Column("expires", Text),
     Column("revoked", WHOLE),
 )
-Index(
+_partial(
     "dovetail_grants_of",
     grants.c.principal,
     grants.c.dataset,
     unique=True,
-    sqlite_where=grants.c.revoked.is_(None),
-    postgresql_where=grants.c.revoked.is_(None),
+    where=grants.c.revoked.is_(None),
 )
 
 # `question` is the hash of the plan's body. Of an online run, `left` counts updates neither used nor held.
@@ -217,7 +233,7 @@ plans = Table(
     CheckConstraint('"left" >= 0 AND "left" <= slots'),
 )
 
-Index("dovetail_plans_left", plans.c.id, sqlite_where=plans.c.left > 0, postgresql_where=plans.c.left > 0)
+_partial("dovetail_plans_left", plans.c.id, where=plans.c.left > 0)
 
 # The private thresholds of an online run: never exported; a commitment with this nonce binds them.
 runs = Table(
@@ -249,23 +265,21 @@ requests = Table(
     ),
 )
 # Only requests that carry a key are in it.
-Index(
+_partial(
     "dovetail_request_keys",
     requests.c.dataset,
     requests.c.principal,
     requests.c.key,
     unique=True,
-    sqlite_where=requests.c.key.is_not(None),
-    postgresql_where=requests.c.key.is_not(None),
+    where=requests.c.key.is_not(None),
 )
 Index("dovetail_questions", requests.c.dataset, requests.c.question)
 Index("dovetail_requests_of", requests.c.principal, requests.c.id)
-Index(
+_partial(
     "dovetail_requests_from",
     requests.c.plan,
     requests.c.id,
-    sqlite_where=requests.c.plan.is_not(None),
-    postgresql_where=requests.c.plan.is_not(None),
+    where=requests.c.plan.is_not(None),
 )
 
 # Reservations that are not closed: who works on one, until when, and (`held`) with how many updates of which

@@ -22,7 +22,7 @@ from .failures import translated
 from .files import make_file, present
 from .pen import Pen
 from .prepared_statements import recalling, run
-from .schema import SCHEMA_VERSION, ledger, metadata
+from .schema import SCHEMA_VERSION, create_tables, ledger
 from .state import EMPTY
 from .witness import Witness, remember, remembered
 
@@ -121,7 +121,7 @@ class Store:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
             if inspect(connection).has_table(ledger.name):
                 return False
-            metadata.create_all(connection)
+            create_tables(connection)
             identity = uuid.uuid4().hex
             row = {"id": 1, "schema_version": SCHEMA_VERSION, "identity": identity}
             row |= {"sequence": 0, "hash": origin(identity).hash, "state": EMPTY, "witness": 0, "settings": 0}
