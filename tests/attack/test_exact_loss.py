@@ -24,7 +24,7 @@ import pytest
 from scipy.signal import fftconvolve
 
 import dovetail as dv
-from dovetail.answers.quote import Asked, Priced
+from dovetail.answers.quote import Quote, QuotedQuery
 from dovetail.engines import Engine, connect
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.privacy.charge import ORDERS
@@ -174,7 +174,7 @@ class Pair:
         return 1 - hidden + hidden * rest
 
 
-def pair_of(asked: tuple[Asked, ...], one: Shown, other: Shown, lower: int = 0) -> Pair:
+def pair_of(asked: tuple[QuotedQuery, ...], one: Shown, other: Shown, lower: int = 0) -> Pair:
     """Compare two tables; `lower` lowers every threshold, which must be noticed."""
     common, own, others = [], [], []
     for place in sorted({*one, *other}, key=str):
@@ -195,7 +195,7 @@ def pair_of(asked: tuple[Asked, ...], one: Shown, other: Shown, lower: int = 0) 
     return Pair(tuple(sorted(common, key=str)), tuple(sorted(own)), tuple(sorted(others)))
 
 
-def shown(engine: Engine, asked: tuple[Asked, ...]) -> Shown:
+def shown(engine: Engine, asked: tuple[QuotedQuery, ...]) -> Shown:
     """Return the true number of every cell that could show."""
     found: Shown = {}
     for number, each in enumerate(asked):
@@ -224,7 +224,7 @@ def fill(database: duckdb.DuckDBPyConnection, rows: list[tuple[str, str, str]]) 
         database.execute(f"INSERT INTO t VALUES {values}")
 
 
-def quoted(case: str, neighbours: str, database: Any, folder: Path) -> Priced:
+def quoted(case: str, neighbours: str, database: Any, folder: Path) -> Quote:
     queries, noise, bounds = CASES[case]
     persons = {} if bounds is None else {"unit": "who", "max_rows": bounds[0], "max_cells": bounds[1]}
     with dv.Session(
@@ -240,7 +240,7 @@ def quoted(case: str, neighbours: str, database: Any, folder: Path) -> Priced:
         return session.quote(queries, noise=noise, delta="0.02")
 
 
-def small_tables(case: str, asked: tuple[Asked, ...], database: Any) -> list[list[Shown]]:
+def small_tables(case: str, asked: tuple[QuotedQuery, ...], database: Any) -> list[list[Shown]]:
     """Return what tables show that differ in one person (or row): first those without, for some others."""
     of_persons = CASES[case][2] is not None
     mine: list[Rows] = [
@@ -258,7 +258,9 @@ def small_tables(case: str, asked: tuple[Asked, ...], database: Any) -> list[lis
     return found
 
 
-def pairs(tables: list[list[Shown]], asked: tuple[Asked, ...], neighbours: str, lower: int = 0) -> set[Pair]:
+def pairs(
+    tables: list[list[Shown]], asked: tuple[QuotedQuery, ...], neighbours: str, lower: int = 0
+) -> set[Pair]:
     """Return all ways in which neighbours differ, both ways round."""
     found: set[Pair] = set()
     for alike in tables:

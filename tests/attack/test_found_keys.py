@@ -66,13 +66,13 @@ def test_a_failure_between_batches_shows_nothing_and_stays_charged(
         session.histogram("word", request="mine", **PAY)
     assert "word0" not in str(caught.value)
     assert "word0" not in json.dumps(events(session))
-    spent = session._account.spent()
+    spent = session._account.standing().spent
     assert (spent.epsilon, spent.delta > 0) == (10**9, True)
     monkeypatch.setattr(DuckDB, "batches", honest)
     again = session.histogram("word", **PAY)
     assert not again.stored
     assert len(again.keys) == 5
-    assert session._account.spent() == spent + again.charge
+    assert session._account.standing().spent == spent + again.charge
 
 
 def test_batches_give_the_same_keys_as_one(session: dv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_key_lost_to_a_crash_before_the_commit_is_not_shown(
     with pytest.raises((OSError, DovetailError)) as caught:
         session.histogram("word", **PAY)
     assert "word0" not in str(caught.value)
-    assert session._account.spent().delta > 0
+    assert session._account.standing().spent.delta > 0
 
 
 Ask = Callable[[dv.Session], Any]
@@ -169,11 +169,11 @@ MISUSED: dict[str, tuple[Ask, type[DovetailError]]] = {
 def test_what_is_asked_or_paid_wrongly_is_refused_and_spends_nothing(session: dv.Session, case: str) -> None:
     ask, error = MISUSED[case]
     session.plan(dv.Geometric("0.1"), queries=2)
-    before = session._account.position()
+    before = session._account.standing()
     with pytest.raises(error) as caught:
         ask(session)
     assert len(str(caught.value)) < 700
-    assert session._account.position() == before
+    assert session._account.standing() == before
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_what_is_asked_or_paid_wrongly_is_refused_and_spends_nothing(session: dv
     ],
 )
 def test_sql_does_not_find_keys_out(session: dv.Session, text: str) -> None:
-    before = session._account.position()
+    before = session._account.standing()
     with pytest.raises((UnsupportedSQL, MissingKeys, InvalidQuery)) as caught:
         session.sql(text, noise=NOISE)
     assert "word0" not in str(caught.value)
-    assert session._account.position() == before
+    assert session._account.standing() == before
 
 
 def test_many_small_deltas_end_where_half_of_the_budget_s_delta_ends(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_many_small_deltas_end_where_half_of_the_budget_s_delta_ends(tmp_path: P
                 session.histogram("word", **pay)
         with pytest.raises(BudgetExceeded):
             session.histogram("word", **pay)
-        assert session._account.spent().delta * 2 <= 10**12
+        assert session._account.standing().spent.delta * 2 <= 10**12
         session.count(noise=NOISE)  # What has no delta can still be paid.
 
 
@@ -219,7 +219,7 @@ def test_a_first_question_may_take_all_of_delta_and_closes_the_other_way(tmp_pat
     budget = dv.Budget.approximate(2, "1e-6")
     with dv.Session(WORDS, name="words", budget=budget, ledger=tmp_path / "a.ledger") as session:
         session.histogram("word", **(PAY | {"delta": "1e-6"}))
-        spent = session._account.spent()
+        spent = session._account.standing().spent
         assert spent.delta * 2 > 10**12
         # Now only sums of epsilon count: a Gaussian, which has none, cannot be paid any more.
         with pytest.raises(BudgetExceeded):

@@ -143,9 +143,15 @@ ASKED: dict[str, Callable[[dv.Session, Any], object]] = {
     "count_distinct": lambda s, x: s.count_distinct(x, noise=NOISE),
     "clamp": lambda s, x: s.count(noise=NOISE, clamp=x if x is not True else 1),
     "fresh": lambda s, x: s.count(noise=NOISE, fresh=x if x is not True else 1),
-    "a seed": lambda s, x: s.count(noise=NOISE, seed=x),
-    "a sensitivity": lambda s, x: s.count(noise=NOISE, sensitivity=x),
 }
+
+
+@pytest.mark.parametrize("word", ["seed", "sensitivity", "account", "standing"])
+def test_no_question_takes_a_word_that_would_weaken_it(session: dv.Session, word: str) -> None:
+    before = session._account.standing()
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{word}'"):
+        session.count(noise=NOISE, **{word: 1})  # type: ignore[arg-type]
+    assert session._account.standing() == before
 
 
 @pytest.mark.parametrize("asked", ASKED)
@@ -153,9 +159,9 @@ ASKED: dict[str, Callable[[dv.Session, Any], object]] = {
 def test_no_question_takes_a_hostile_value_or_spends_on_it(
     session: dv.Session, asked: str, value: str
 ) -> None:
-    before = session._account.position()
+    before = session._account.standing()
     refused(lambda: ASKED[asked](session, NUMBERS[value]))
-    assert session._account.position() == before
+    assert session._account.standing() == before
 
 
 ONE = dv.Budget.pure(1)
@@ -233,9 +239,9 @@ def test_bounds_are_apart_and_on_the_lattice(session: dv.Session, low: object, h
     ],
 )
 def test_a_typed_condition_is_checked_like_a_text(session: dv.Session, where: object) -> None:
-    before = session._account.position()
+    before = session._account.standing()
     refused(lambda: session.count(where=where, noise=NOISE), InvalidQuery)  # type: ignore[arg-type]
-    assert session._account.position() == before
+    assert session._account.standing() == before
 
 
 def test_a_typed_condition_that_is_right_is_the_question_that_its_text_spells(session: dv.Session) -> None:
