@@ -179,3 +179,25 @@ def test_each_host_of_a_server_names_a_witness_of_its_own(
         assert (tmp_path / "two").read_text().splitlines()[-1] == str(ledger.head)
     monkeypatch.setattr(store, "gethostname", lambda: "one")
     Ledger.open(postgres_url).close()
+
+
+def test_a_head_after_a_line_cut_short_still_counts(tmp_path: Path) -> None:
+    path, witness = tmp_path / "test.ledger", tmp_path / "witness"
+    with Ledger.create(path, witness=witness) as ledger:
+        account = ledger.account("visits", budget=Budget.pure(1))
+        account.reserve(asked("one"))
+        witness.write_bytes(witness.read_bytes()[:-7])
+        shutil.copy(path, tmp_path / "old")
+        account.reserve(asked("two"))
+    put_back(path, tmp_path / "old")
+    with pytest.raises(LedgerCorrupt, match="witness"):
+        Ledger.open(path)
+
+
+def test_a_folder_in_the_place_of_the_witness_is_named(tmp_path: Path) -> None:
+    path, witness = tmp_path / "test.ledger", tmp_path / "witness"
+    Ledger.create(path, witness=witness).close()
+    witness.unlink()
+    witness.mkdir()
+    with pytest.raises(LedgerError, match=r"witness .* cannot be read: Is a directory"):
+        Ledger.open(path)

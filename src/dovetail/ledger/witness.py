@@ -34,7 +34,7 @@ class Witness:
 
     def __init__(self, path: Path, since: int = 0) -> None:
         self.path = Path(os.path.realpath(path))
-        if self.path.is_dir():
+        if self.path.is_dir() and not since:
             raise InvalidParameter("witness", str(path), "a file", "Name a file in that folder.")
         self.since = since
 
@@ -59,7 +59,7 @@ class Witness:
         One short write is atomic in append mode, so processes need no lock.
         """
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | create, 0o600)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | create, 0o600)
         except OSError as error:
             raise LedgerError(
                 f"The witness {self.path} cannot be written: {error.strerror}.",
@@ -74,6 +74,8 @@ class Witness:
     def _append(self, descriptor: int, head: Head) -> None:
         try:
             line = f"{head}\n".encode()
+            if _torn(descriptor):
+                line = b"\n" + line
             if os.write(descriptor, line) != len(line):
                 raise OSError("short write")
             os.fsync(descriptor)
@@ -106,6 +108,13 @@ class Witness:
             return []
         except OSError as error:
             raise LedgerError(f"The witness {self.path} cannot be read: {error.strerror}.") from error
+
+
+def _torn(descriptor: int) -> bool:
+    """Tell whether the last line was cut short by a crash or a full disk; the next must not be lost in it."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    os.lseek(descriptor, max(size - 1, 0), os.SEEK_SET)
+    return os.read(descriptor, 1) not in (b"", b"\n")
 
 
 def remembered(connection: Connection, host: str) -> Witness | None:
