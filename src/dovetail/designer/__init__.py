@@ -2,7 +2,18 @@
 
 from .comparison import Comparison, compare
 from .designs import Design, Utility, design
+from .estimates import Estimate, estimate
 from .goal import Goal
 from .rivals import Alternative
 
-__all__ = ["Alternative", "Comparison", "Design", "Goal", "Utility", "compare", "design"]
+__all__ = [
+    "Alternative",
+    "Comparison",
+    "Design",
+    "Estimate",
+    "Goal",
+    "Utility",
+    "compare",
+    "design",
+    "estimate",
+]

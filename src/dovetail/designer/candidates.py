@@ -71,8 +71,16 @@ class Finder:
         plain = not task.goals and task.max_epsilon is None and task.pieces > _ROUGH
         return plain and task.has_budget and task.minimise[0] == "variance"
 
-    def _of_family(self) -> Scaled | None:
+    def estimated(self) -> Scaled | None:
+        """Return the better of the family's best shape and one piece; None without a delta."""
+        found = [each for each in (self._of_family(1), self._of_family()) if each is not None]
+        if len(found) < 2 or not self.task.has_budget:
+            return found[-1] if found else None
+        return min(found, key=lambda each: self._measured(each.profile))
+
+    def _of_family(self, pieces: int | None = None) -> Scaled | None:
         """Return the best shape of the family, where a delta is part of what is asked."""
+        pieces = pieces or self.task.pieces
         task, small = self.task, float(self.task.delta or self.task.minimise[1] or 0)
         if task.zeta is not None or task.minimise[0] == "zeta" or not small:
             return None
@@ -80,7 +88,7 @@ class Finder:
             if not task.has_budget:
                 widest = min(self._shrunk(goal.within) + 1 for goal in task.goals)
                 return best_of_family(
-                    task.pieces,
+                    pieces,
                     self._accuracy_margin,
                     lambda profile: epsilon_of(profile, self.uses, small),
                     side=-1,
@@ -89,7 +97,7 @@ class Finder:
             epsilon = float(task.epsilon or 0)
             sigma = normal_sigma(epsilon, small, self.uses)
             return best_of_family(
-                task.pieces,
+                pieces,
                 self._budget_margin(small, epsilon),
                 self._measured,
                 side=1,

@@ -21,8 +21,8 @@ from .piecewise_floats import Profile
 from .shapes import Floats, UnitShape, unit_shapes
 
 # Points of the grid per steepest rate.
-_PER_RATE = 48
-_CLOSE = 1e-5
+_PER_RATE = 24
+_CLOSE = 3e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ def best_of_family(
 
     `guess` is about the tilt and the scale to begin with.
     """
-    shapes = unit_shapes(pieces)
+    shapes = unit_shapes(pieces)[: 1 if pieces == 1 else None]
     known: dict[int, tuple[float, Scaled]] = {}
     place = min(range(len(shapes)), key=lambda number: abs(shapes[number].tilt - guess[0]))
     scale = guess[1]

@@ -103,21 +103,21 @@ class Task:
 
 def read_task(
     *,
-    epsilon: Any,
-    delta: Any,
-    zeta: Any,
-    goals: Any,
-    within: Any,
-    probability: Any,
-    cells: Any,
-    queries: Any,
-    minimise: Any,
-    max_epsilon: Any,
-    pieces: Any,
-    break_point: Any,
-    sensitivity: Any,
+    epsilon: Any = None,
+    delta: Any = None,
+    zeta: Any = None,
+    goals: Any = (),
+    within: Any = None,
+    probability: Any = 0.95,
+    cells: Any = 1,
+    queries: Any = 1,
+    minimise: Any = None,
+    max_epsilon: Any = None,
+    pieces: Any = 8,
+    break_point: Any = None,
+    sensitivity: Any = 1,
 ) -> Task:
-    """Check what `design` was given."""
+    """Check what `design` was given; its defaults are those of `design`."""
     wanted = _goals(goals, within, probability, cells)
     if epsilon is not None and zeta is not None:
         raise InvalidParameter(
