@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import exp, inf, log
 
+import mpmath
 import numpy as np
 import pytest
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, Staircase, TruncatedGeometric, TruncatedLaplace
 from dovetail.privacy import privacy_loss
+from dovetail.privacy.comparators import _MOST_OF_A_BELL, _log_masses, _mean_place
+from dovetail.privacy.normal import normal_sigma
 
 
 def enumerated(noise: DiscreteGaussian, shift: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,3 +123,35 @@ def test_truncated_noise_has_an_infinite_worst_case_and_a_finite_delta() -> None
     real = privacy_loss(TruncatedLaplace(1, 3))
     assert real.epsilon == inf
     assert real.delta(1) == pytest.approx(TruncatedLaplace(1, 3).sf(2), rel=1e-6)
+
+
+@pytest.mark.parametrize("sigma", ["6000", "20000.5", "2000000"])
+def test_buckets_of_a_wide_bell_err_on_the_safe_side_and_hardly(sigma):
+    """Masses never below the sums of their weights, mean places never above; both in 40 digits."""
+    noise = DiscreteGaussian(sigma)
+    size = int(float(sigma))
+    width = -(-4 * 14 * size // _MOST_OF_A_BELL)
+    first = np.array([-13 * size, -size, -(width // 2), 0, 5, size, 3 * size, 12 * size])
+    end = first + width - 1
+    found, places = _log_masses(noise, first, end), _mean_place(noise, first, end)
+    with mpmath.workdps(40):
+        scale = mpmath.mpf(sigma)
+        for number, (low, high) in enumerate(zip(first.tolist(), end.tolist(), strict=True)):
+            weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * scale**2)) for k in range(low, high + 1)]
+            mass = mpmath.fsum(weights) / (scale * mpmath.sqrt(2 * mpmath.pi))
+            mean = mpmath.fsum(j * w for j, w in enumerate(weights)) / mpmath.fsum(weights) / (width - 1)
+            assert 0 <= mpmath.mpf(float(found[number])) - mpmath.log(mass) < 1e-10
+            assert 0 <= mean - mpmath.mpf(float(places[number])) < 2e-8
+
+
+@pytest.mark.parametrize(("sigma", "uses"), [(6000, 10**4), (20_000, 10**6)])
+def test_many_uses_of_a_wide_bell_cost_hardly_more_than_the_continuous_one(sigma, uses):
+    epsilon = privacy_loss(DiscreteGaussian(sigma)).compose(uses).epsilon_at("1e-6")
+    assert sigma * 0.999 < normal_sigma(epsilon, 1e-6, uses) <= sigma * (1 + 1e-9)
+
+
+def test_a_staircase_steeper_than_floats_hold_has_finite_figures():
+    loss = privacy_loss(Staircase("34.13"), sensitivity=1000).compose(2)
+    assert loss.worst == 2000 * Fraction("34.13")
+    assert 0 < loss.zeta <= loss.epsilon
+    assert loss.charge().epsilon is not None

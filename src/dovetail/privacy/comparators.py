@@ -23,9 +23,6 @@ _MOST_LISTED = 1 << 20
 _MOST_OF_A_BELL = 1 << 17
 # A shift of so many sigma has a mean loss of 5e7; larger ones leave what floats can tell apart.
 _WIDEST = 10_000
-# Sums of floats that are good to 1e-12 are made upper bounds by this factor.
-_BLUR = 1e-9
-_WELL_HELD = 1e-290
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,37 +92,60 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
 
 
 def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats, Ranges]:
-    """Replace each bucket of neighbouring k by its ends, with the same mass under P and under Q."""
+    """Replace each bucket of neighbouring k by its ends, with the same mass under P and no more under Q.
+
+    The low end may take E_P[exp(high - L) - 1]/(exp(high - low) - 1) of the mass; less is the safe side.
+    """
     width = -(-4 * last // _MOST_OF_A_BELL)
     first = np.arange(-last, last + 1, width)
     end = np.minimum(first + width - 1, last)
-    p, q = _masses(noise, first, end), _masses(noise, first - shift, end - shift)
+    whole = _log_masses(noise, first, end)
     high, low = shift - 2 * first, shift - 2 * end
     unit = float(shift * noise.exponent)
-    # share·exp(-low) + (1 - share)·exp(-high) = q/p, so that Q keeps its mass; less share is the safe side,
-    # and none at all where a shift of many sigma leaves what floats hold well.
-    with np.errstate(all="ignore"):
-        spread = np.expm1((high - low) * unit)
-        share = np.clip(((q / p) * np.exp(high * unit) * (1 - _BLUR) - 1) / spread, 0.0, 1.0)
-        share = np.where((high > low) & (q > _WELL_HELD) & np.isfinite(share), share, 0.0)
-        masses = np.concatenate([np.log(p) + np.log(share), np.log(p) + np.log1p(-share)]) + _BLUR
-        whole = np.log(p) + _BLUR
+    size = (high - low) * unit
+    # exp(x) - 1 >= x, so the share is at least that of the mean place.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = _mean_place(noise, first, end) * np.where(size > 0, size / np.expm1(size), 0.0)
+        share = np.clip(share * (1 - 64 * ROUNDING), 0.0, 1.0)
+        masses = np.concatenate([whole + np.log(share), whole + np.log1p(-share) + 4 * ROUNDING])
     steps = np.concatenate([low, high])
     kept = masses > -inf
     return steps[kept], masses[kept], Ranges(_down(low, unit), -_down(-high, unit), whole)
+
+
+def _log_masses(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:
+    """Return an upper bound on ln P(first <= Y <= end) for buckets far narrower than sigma.
+
+    Around its centre c a bucket's weights are exp(-c²/2sigma²)·cosh(c·j/sigma²)·exp(-j²/2sigma²), of which
+    the first terms of the series are summed and the rest is bounded.
+    """
+    count = (end - first + 1).astype(np.float64)
+    centre = (first + end) / 2
+    sigma = float(noise.sigma)
+    steep, half = np.abs(centre) / sigma**2, count / 2
+    squares = (count**2 - 1) / 12  # the mean of j²
+    series = squares / 2 * (steep**2 - 1 / sigma**2)
+    rest = (steep * half) ** 4 / 12 + (half / sigma) ** 4 + (steep * half * half / sigma) ** 2
+    logs = noise._log_density(np.abs(centre)) + np.log(count) + np.log1p(series + rest)
+    return np.asarray(logs + (np.abs(logs) + centre**2 / sigma**2 + 64) * 4 * ROUNDING)
+
+
+def _mean_place(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:
+    """Return a lower bound on E[(Y - first)/(end - first)] in each bucket.
+
+    Within a bucket the weights fall at most by the slope at its end, so the mean is at least that of a
+    truncated geometric law of this slope s, (w - 1)/2 - s·(w² - 1)/12 + O(s³) for w values.
+    """
+    count = (end - first + 1).astype(np.float64)
+    slope = end / float(noise.sigma) ** 2
+    mean = (count - 1) / 2 - slope * (count**2 - 1) / 12 - np.abs(slope) ** 3 * count**4 / 720
+    return np.asarray(np.maximum(mean, 0.0) / np.maximum(count - 1, 1.0))
 
 
 def _down(steps: Ints, unit: float) -> Floats:
     """Return multiples of a unit, rounded down."""
     values = np.asarray(steps * unit, np.float64)
     return values - np.abs(values) * ROUNDING
-
-
-def _masses(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:
-    """Return P(first <= Y <= end), from the tails on the bucket's own side of 0."""
-    right = np.asarray(noise.sf(first - 1)) - np.asarray(noise.sf(end))
-    left = np.asarray(noise.cdf(end)) - np.asarray(noise.cdf(first - 1))
-    return np.asarray(np.where(first > 0, right, left))
 
 
 @shift_loss_of.register
@@ -141,15 +161,13 @@ def _(noise: StaircaseNoise, shift: Fraction) -> Atoms:
         )
     left, right = -2 * period, step + 2 * period
     k = np.arange(left, right)
-    masses = np.asarray(noise.pmf(k)).copy()
+    masses = np.asarray(noise.log_pmf(k)).copy()
     # The outermost period on each side stands for itself and all that follow it.
-    endless = 1 / -np.expm1(-float(noise.epsilon))
-    masses[:period] *= endless
-    masses[-period:] *= endless
+    endless = np.log(-np.expm1(-float(noise.epsilon)))
+    masses[:period] -= endless
+    masses[-period:] -= endless
     steps = _level(noise, np.abs(k - step)) - _level(noise, np.abs(k))
-    values, place = np.unique(steps, return_inverse=True)
-    sums = np.bincount(place, masses)
-    return on_steps(values, np.log(sums) + (len(k) + 64) * ROUNDING, noise.epsilon)
+    return on_steps(steps, masses + (np.abs(masses) + 64) * ROUNDING, noise.epsilon)
 
 
 def _level(noise: StaircaseNoise, size: Ints) -> Ints:

@@ -30,6 +30,7 @@ _GRID_POINTS = 2**16
 _RAISED_POINTS = 2**14
 _PER_DEVIATION = 64
 _SKETCHED = 4096
+_VANISHED = -120.0  # ln of what a frequency may add and is left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,21 +306,25 @@ def _transform(on: Lattice, tilt: float, points: int) -> tuple[Spectrum, float]:
     result (Higham 2002, Theorem 24.2, with room). Powers: a product of k factors errs by k·sqrt(5) roundoffs.
     """
     relative = 16 * log2(points) * _UNIT_ROUNDOFF
-    product = np.ones(points // 2 + 1, dtype=np.complex128)
-    sizes = np.ones(points // 2 + 1)
-    pairs: list[tuple[Floats, float, int]] = []
-    uses = sum(factor.uses for factor in on.factors)
+    factors: list[tuple[Spectrum, Floats, float, int]] = []
+    log_size = np.zeros(points // 2 + 1)
     for factor in on.factors:
         vector = _tilted_vector(factor, tilt * on.step, points)
         spectrum = np.fft.rfft(vector)
-        norm = relative * sqrt(points) * sqrt(float(np.sum(vector * vector)))
-        product *= power(spectrum, factor.uses)
+        norm = relative * sqrt(points) * float(np.linalg.norm(vector))
         bound = np.abs(spectrum) + norm
-        sizes *= bound**factor.uses
-        pairs.append((bound, norm, factor.uses))
-    error = sqrt(5) * _UNIT_ROUNDOFF * 1.1 * uses * 2 * float(np.sum(sizes)) / points
-    for bound, norm, count in pairs:
-        error += count * norm * sqrt(2 * float(np.sum((sizes / bound) ** 2))) / points
+        log_size += factor.uses * np.log(bound)
+        factors.append((spectrum, bound, norm, factor.uses))
+    # Of many uses only the frequencies near a few peaks are left.
+    kept = np.flatnonzero(log_size > _VANISHED)
+    sizes = np.exp(log_size[kept]) * (1 + (np.abs(log_size[kept]) + 8) * ROUNDING)
+    product = np.zeros(points // 2 + 1, dtype=np.complex128)
+    product[kept] = 1.0
+    uses = sum(count for *_, count in factors)
+    error = sqrt(5) * _UNIT_ROUNDOFF * 1.1 * uses * 2 * float(np.sum(sizes)) / points + exp(_VANISHED)
+    for spectrum, bound, norm, count in factors:
+        product[kept] *= power(spectrum[kept], count)
+        error += count * norm * sqrt(2 * float(np.sum((sizes / bound[kept]) ** 2))) / points
     return product, error
 
 

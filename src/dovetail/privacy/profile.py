@@ -8,11 +8,11 @@ grows: the profile and its inverse are monotone by construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from math import inf, sqrt
+from math import inf, log, sqrt
 
 from dovetail.exact.bisection import bracket
 
@@ -23,7 +23,7 @@ from .fourier import Lattice, Placed, tilted
 _APART = 4.0
 _CLOSE = 0.05
 _LARGEST_POWER = 1500.0  # of tilt times the range of one loss
-_LEAST = -760.0  # ln of a probability below every float
+NOTHING = 1e-300  # nothing smaller is told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +42,25 @@ class Rung:
 
     @cached_property
     def next(self) -> Rung | None:
-        """The next rung, or None where no float holds what it would see."""
+        """The next rung, or None where what it would see is nothing."""
         on = self.losses.finest
         largest = _LARGEST_POWER / max(on.widest, on.step)
         if self.tilt >= largest:
             return None
         tilt = self._next_tilt(on, largest)
-        halfway = (self.tilt + tilt) / 2
-        log_total, start, _ = on.moments(halfway)
-        if start <= self.start or log_total - halfway * start < _LEAST:
+        start = on.moments((self.tilt + tilt) / 2)[1]
+        if not self.start < start < self.nothing_from:
             return None
         return Rung(self.losses, self.infinite, tilt, start)
+
+    @cached_property
+    def nothing_from(self) -> float:
+        """From where on Chernoff's bound at this tilt leaves less than `NOTHING` above, infinity aside."""
+        if not self.tilt:
+            return inf
+        log_total = self.losses.finest.log_moment(self.tilt)
+        # The sum that the lattice holds is at least the true one; a little more makes up for rounding.
+        return ((log_total - log(NOTHING)) / self.tilt) * (1 + 2.0**-30) + abs(log_total) * 2.0**-30
 
     def _next_tilt(self, on: Lattice, largest: float) -> float:
         """Return about the tilt at which the divergence from this one is `_APART`, or the largest."""
@@ -82,26 +90,33 @@ class Profile:
 
     def __init__(self, losses: Placed, infinite: float) -> None:
         self._lowest = Rung(losses, infinite)
+        self._floor = min(NOTHING + infinite * (1 + 2.0**-50), 1.0)
 
     def delta(self, epsilon: float) -> float:
         """Return an upper bound on delta at `epsilon`; a larger epsilon never has a larger one."""
-        return min(rung.curve.delta(epsilon) for rung in self._up_to(epsilon))
+        return self._least(epsilon, lambda curve: curve.delta(epsilon))
 
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the least epsilon of `delta`; a larger delta never has a larger one."""
         best = inf
+        if delta < self._floor:
+            return best
         for rung in self._rungs():
             if rung.start >= best:
                 break
-            best = min(best, rung.curve.epsilon(delta))
+            best = min(best, max(rung.nothing_from, 0.0), rung.curve.epsilon(delta))
         return best
 
     def above(self, limit: float) -> float:
         """Return an upper bound on the chance of a sum above `limit`."""
-        return min(rung.curve.above(limit) for rung in self._up_to(limit))
+        return self._least(limit, lambda curve: curve.above(limit))
 
-    def _up_to(self, limit: float) -> Iterator[Rung]:
-        return takewhile(lambda rung: rung.start <= limit, self._rungs())
+    def _least(self, limit: float, value: Callable[[Curve], float]) -> float:
+        """Return the least value of all curves that start below a limit; far out that is next to nothing."""
+        rungs = list(takewhile(lambda rung: rung.start <= limit, self._rungs()))
+        if any(rung.nothing_from <= limit for rung in rungs):
+            return self._floor
+        return max(min(value(rung.curve) for rung in rungs), self._floor)
 
     def _rungs(self) -> Iterator[Rung]:
         rung: Rung | None = self._lowest
