@@ -83,7 +83,7 @@ def test_a_shift_of_many_sigma_has_a_huge_loss_and_no_error(sigma: str) -> None:
 
 
 def test_a_shift_beyond_all_sense_is_refused_with_a_way_out() -> None:
-    with pytest.raises(InvalidParameter, match=r"at most 10000 times sigma=3.*stretched"):
+    with pytest.raises(InvalidParameter, match=r"at most 10000 times sigma, which is 3.*Stretch"):
         privacy_loss(DiscreteGaussian(3), sensitivity="1e9")
 
 
