@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -11,23 +10,15 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
+from .forks import ForkGuard
+
 _FIRST_BITS = 128
 _LAST_BITS = 1 << 16
 _FLOAT_BITS = 64
 # Whatever is smaller than 2 to this power is 0 as a float.
 _UNDERFLOW = -1100
 
-_guard = RLock()
-
-
-def _renew_guard() -> None:
-    """Give a forked child a free lock; its parent may have held this one in another thread."""
-    global _guard
-    _guard = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_guard)
+_guard = ForkGuard(RLock)
 
 
 @contextmanager
@@ -38,7 +29,7 @@ def precision(bits: int) -> Iterator[None]:
     ...     print(ball(Fraction(1, 3)).rel_accuracy_bits() >= 78)
     True
     """
-    with _guard:
+    with _guard.lock:
         before = ctx.prec
         ctx.prec = bits
         try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from math import prod
-from threading import Lock
 from typing import overload
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
+from dovetail.exact.forks import ForkGuard
 
 from .bits import Recording, Source, System, source_for
 from .blocks import too_wide
@@ -32,17 +31,7 @@ _kept: OrderedDict[Law, Sampler | Refusing] = OrderedDict()
 # The same by identity: to hash a law of many fractions takes longer than to draw from it. An entry holds its
 # law, so the identity cannot pass to another object.
 _seen: dict[int, tuple[Law, Sampler | Refusing]] = {}
-_guard = Lock()
-
-
-def _renew_guard() -> None:
-    """Give a forked child a free lock; its parent may have held this one in another thread."""
-    global _guard
-    _guard = Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_guard)
+_guard = ForkGuard()
 
 
 def sampler_for(law: Law) -> Sampler | Refusing:
@@ -53,14 +42,14 @@ def sampler_for(law: Law) -> Sampler | Refusing:
     if not isinstance(law, Law):
         fix = "Put a real-valued noise on a lattice first."
         raise InvalidParameter("noise", law, "a noise on the integers", fix)
-    with _guard:
+    with _guard.lock:
         sampler = _kept.get(law)
     # Built without the lock: two threads may do it twice, but none can wait for another for ever.
     return _keep(law, sampler or _built(law))
 
 
 def _keep(law: Law, sampler: Sampler | Refusing) -> Sampler | Refusing:
-    with _guard:
+    with _guard.lock:
         sampler = _kept.setdefault(law, sampler)
         _kept.move_to_end(law)
         if len(_kept) > _MOST_KEPT:
