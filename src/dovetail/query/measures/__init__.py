@@ -28,10 +28,14 @@ def read_measure(data: Mapping[str, Any], axes: tuple[Axis, ...] = ()) -> Measur
     >>> read_measure({"count": "rows"})
     Rows()
     """
-    kind = data["count"] if "count" in data else next(filter(MEASURES.__contains__, data), "")
-    if kind not in MEASURES:
-        raise InvalidQuery(f"The measure {sorted(data)} is not known.", f"Known are {', '.join(MEASURES)}.")
-    return MEASURES[kind].from_dict(data, axes)
+    try:
+        kind = data["count"] if "count" in data else next(filter(MEASURES.__contains__, data))
+        measure = MEASURES[kind].from_dict(data, axes)
+    except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
+        measure = None
+    if measure is None or measure.to_dict() != data:
+        raise InvalidQuery("This measure is not known.", f"Known are {', '.join(MEASURES)}.")
+    return measure
 
 
 __all__ = [

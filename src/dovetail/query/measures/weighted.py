@@ -44,7 +44,8 @@ class Weighted(Measure):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
         keys = axes[-1]
-        assert isinstance(keys, Keys)
+        if not isinstance(keys, Keys):
+            raise TypeError("weights belong to listed keys")
         return cls(keys, tuple(data["linear"]), Fraction(data["step"]))
 
     def words(self) -> str:
