@@ -111,7 +111,7 @@ def test_finite_support_has_no_finite_ratio():
 
 
 def test_a_real_valued_noise_is_refused_kindly():
-    with pytest.raises(InvalidParameter, match="on_lattice"):
+    with pytest.raises(InvalidParameter, match="on a lattice"):
         audit.sampler(Laplace(1))
 
 

@@ -70,7 +70,7 @@ def test_a_cost_without_a_number_is_refused() -> None:
 def test_what_would_take_too_long_is_refused_with_a_way_out() -> None:
     with pytest.raises(InvalidParameter, match=r"coarser lattice"):
         Geometric("1e-9").expect(abs)
-    with pytest.raises(InvalidParameter, match=r"rounded\(\) or on_lattice"):
+    with pytest.raises(InvalidParameter, match="round it, or put it on a lattice"):
         Laplace("1e-9").expect(np.cos)
 
 

@@ -66,7 +66,7 @@ def test_an_unsuitable_size_is_refused(size):
 
 @pytest.mark.parametrize("law", [Laplace(1), 3, None, "noise"])
 def test_only_laws_on_the_integers_are_drawn(law):
-    with pytest.raises(InvalidParameter, match="on_lattice"):
+    with pytest.raises(InvalidParameter, match="on a lattice"):
         sample(law)
 
 
