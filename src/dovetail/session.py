@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.asking import Asking
-from dovetail.check import choice, integer
+from dovetail.check import Real, choice, integer
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
 from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
@@ -25,6 +25,8 @@ from dovetail.release.plans import open_plan
 if TYPE_CHECKING:
     from dovetail.answers import Answer
     from dovetail.ledger import Ledger
+    from dovetail.online import OnlineDesign
+    from dovetail.online.durable_run import Online
     from dovetail.query.sql import Selection
 
 _log = logging.getLogger("dovetail.session")
@@ -151,6 +153,54 @@ class Session(Asking):
         noise = noise_of_slots("design", design, designed_for(design))
         sketch = sketched_plan(noise, slots, self._neighbours, self._account.standing())
         return open_plan(self._account, sketch, self._releaser.analyst, name=name)
+
+    def quote_online(
+        self,
+        *columns: str,
+        queries: int,
+        ways: int = 3,
+        bins: Any = None,
+        base: Any = "auto",
+        updates: Any = "auto",
+        spend: Budget | None = None,
+        promise: Real = "0.95",
+        most_cells: int = 10**7,
+    ) -> OnlineDesign:
+        """Design an online run and tell its price; nothing is read or spent.
+
+        Without `spend`, the run is designed for all that remains of the budget.
+        """
+        from dovetail.online.session_runs import RunRequest
+
+        asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
+        return asked.design(self._table, self._account, self._neighbours, self._persons)
+
+    def online(
+        self,
+        *columns: str,
+        queries: int,
+        ways: int = 3,
+        bins: Any = None,
+        base: Any = "auto",
+        updates: Any = "auto",
+        spend: Budget | None = None,
+        promise: Real = "0.95",
+        most_cells: int = 10**7,
+    ) -> Online:
+        """Pay once, then ask counts of these columns as often as you like; see `quote_online` for the price.
+
+        Asked for again, also after a restart, it is the same run, paid once. A row counts if it has a cell in
+        every column: declared values, or `bins`.
+        """
+        from dovetail.online.durable_run import Asker
+        from dovetail.online.session_runs import RunRequest
+
+        self._check_open()
+        self._check_place()
+        asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
+        asker = Asker(self.source.name, self._releaser.analyst, self._table, self._selection)
+        protected = (self._neighbours, self._persons)
+        return asked.open(self._engine, self._account, asker, self._releaser.source, *protected)
 
     @property
     def plans(self) -> list[Plan]:

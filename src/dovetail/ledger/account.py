@@ -206,6 +206,23 @@ class DatasetAccount:
             known = plan_row(connection, run, self._dataset) is not None
             return runs.history(connection, run) if known else []
 
+    def fired(self, run: int, after: int) -> list[runs.Told]:
+        """Return what firings of an online run measured in the events since `after`."""
+        with self._store.reading() as connection:
+            return runs.fired(connection, run, after)
+
+    def plans_of(self, analyst: str) -> list[PlanState]:
+        """Return the plans and online runs that an analyst may use, oldest first."""
+        with self._store.reading() as connection:
+            return usable_plans(connection, self._dataset, number_of(connection, analyst))
+
+    @property
+    def version(self) -> str | None:
+        """The state of the data, as their curator last said."""
+        with self._store.reading() as connection:
+            said: str | None = dataset_row(connection, self._dataset)["version"]
+            return said
+
     def allotted(self, analyst: str) -> Remaining | None:
         """Return what remains of an analyst's allotment; None where nothing was granted to them."""
         with self._store.reading() as connection:

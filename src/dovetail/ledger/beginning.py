@@ -109,6 +109,16 @@ class NewAccount:
         number = self._begin(charge, lambda account, pen: account.open_with(pen, asked))
         return self._on_record().plan_state(number)
 
+    def open_run(
+        self, body: str, charge: Charge, updates: int, analyst: str, thresholds: tuple[int, int]
+    ) -> PlanState:
+        """Record the dataset with an online run as its first charge."""
+        if self.begun is not None:
+            return self.begun.open_run(body, charge, updates, analyst, thresholds)
+        asked = PlanRequest(body, charge, updates, analyst, secret=thresholds).checked()
+        number = self._begin(charge, lambda account, pen: account.open_with(pen, asked))
+        return self._on_record().plan_state(number)
+
     def _begin(self, charge: Charge, made: Callable[[DatasetAccount, Pen], _Made]) -> _Made:
         """Record the dataset and what `made` charges, all or nothing."""
         said = self._registration

@@ -98,14 +98,28 @@ class Told:
     fired: bool
 
 
+_ASKED = select(requests.c.id, requests.c.closing).where(
+    requests.c.plan == bindparam("of"), requests.c.state == "answered"
+)
+_FIRED = select(firings.c.request, firings.c.id).where(
+    firings.c.plan == bindparam("of"), firings.c.id > bindparam("after")
+)
+
+
 def history(connection: Connection, plan: int) -> list[Told]:
     """Return everything that a run told; a public hypothesis is rebuilt from it."""
-    asked = select(requests.c.id, requests.c.closing).where(
-        requests.c.plan == plan, requests.c.state == "answered"
-    )
-    fired = select(firings.c.request, firings.c.id).where(firings.c.plan == plan)
-    told = [(row[1], row[0], False) for row in connection.execute(asked)]
-    told += [(row[1], row[0], True) for row in connection.execute(fired)]
+    told = [(row[1], row[0], False) for row in run(connection, _ASKED, {"of": plan}).rows]
+    both = _told(connection, told) + fired(connection, plan)
+    return sorted(both, key=lambda each: each.event)
+
+
+def fired(connection: Connection, plan: int, after: int = 0) -> list[Told]:
+    """Return what the firings of a run measured in the events since `after`."""
+    sought = {"of": plan, "after": after}
+    return _told(connection, [(row[1], row[0], True) for row in run(connection, _FIRED, sought).rows])
+
+
+def _told(connection: Connection, told: list[tuple[int, int, bool]]) -> list[Told]:
     contents = {
         number: json.loads(event_at(connection, number).content)
         for number in {each for event, request, _ in told for each in (event, request)}

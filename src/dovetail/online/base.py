@@ -47,6 +47,13 @@ def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> 
     return Strategy.alike("joint", Marginals.of_ways(sizes, check.integer("base", kind, 1)), noise)
 
 
+def measured_by(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise, rows: int) -> Strategy:
+    """Return how a base is measured where `rows` rows of one person count: its noise is stretched to them."""
+    wide = noise.stretched(rows) if rows > 1 else noise
+    assert isinstance(wide, IntegerNoise)
+    return base_strategy(shape, kind, wide)
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An unbiased estimate of a count, its standard deviation, and the exact law of its error.

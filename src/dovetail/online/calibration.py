@@ -17,6 +17,7 @@ from dovetail.check import Real
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
+from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
 
 from .curve import ResponseCurve
@@ -69,6 +70,15 @@ class Terms:
     def moved(self) -> int:
         """How many thresholds, or cells of a table, one neighbour moves."""
         return 1 if self.neighbours == "add-remove" else 2
+
+    @property
+    def splits(self) -> bool:
+        """Whether a person's rows may lie in several cells of one table of the base.
+
+        The base is priced for all of them in one cell. That is the worst for noise whose rates grow outward
+        or are one; of no other is it known here, so no other is taken.
+        """
+        return self.tables > 0 and self.rows > 1
 
     @property
     def answers(self) -> int:
@@ -178,7 +188,8 @@ def calibrate(budget: Budget, terms: Terms, shares: Shares | None = None) -> Cal
     (True, 541)
     """
     start = shares or Shares.usual(terms)
-    found = [each for each in (way(budget, start, terms) for way in (_pure, _renyi)) if each is not None]
+    ways = (_pure,) if terms.splits else (_pure, _renyi)
+    found = [each for each in (way(budget, start, terms) for way in ways) if each is not None]
     if not found:
         raise GoalUnreachable(
             f"No run with {terms.updates} updates fits this budget.", "Allow fewer updates or spend more."
@@ -196,6 +207,9 @@ def base_only(budget: Budget, terms: Terms) -> Calibrated:
         limits = {"zeta": budget.zeta_limit, "max_epsilon": budget.epsilon_limit}
     found = design(**limits, queries=uses)  # type: ignore[arg-type]
     noises = [found.noise, *(other.noise for other in found.alternatives)]
+    if terms.splits:
+        alone = Geometric(_short(float(budget.epsilon_limit) / uses))
+        noises = [alone, *(noise for noise in noises if grows_outward(noise))]
     tried = (Calibrated(None, noise, terms) for noise in sorted(noises, key=lambda noise: noise.variance()))
     return next(each for each in tried if keeps(each.loss, budget))
 

@@ -13,10 +13,11 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Budget, PrivacyLoss
+from dovetail.pricing.plans import plan_charge
+from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.workloads import Marginals, Strategy
 
-from .base import BaseKind, base_strategy
+from .base import BaseKind, measured_by
 from .calibration import Calibrated, Terms, base_only, calibrate
 from .curve import ResponseCurve
 from .forecast import Forecast, Form, forecasts
@@ -79,9 +80,12 @@ class OnlineDesign:
         """How the base is measured, with the noise that is drawn: stretched to what one person can move."""
         if self.base is None or self.base_noise is None:
             return None
-        noise = self.base_noise.stretched(self.rows) if self.rows > 1 else self.base_noise
-        assert isinstance(noise, IntegerNoise)
-        return base_strategy(self.shape, self.base, noise)
+        return measured_by(self.shape, self.base, self.base_noise, self.rows)
+
+    @property
+    def charge(self) -> Charge:
+        """What the whole run is charged, within the budget that it was designed for."""
+        return plan_charge(self.loss, self.budget, Charge.zero())
 
     @property
     def tables(self) -> int:

@@ -71,7 +71,11 @@ class Margins:
         known: dict[Columns, NDArray[Any]] = {self.every: joint}
         for smaller, larger, axis in self.steps:
             known[smaller] = known[larger].sum(axis=axis, dtype=np.float64)
-        return {table: np.asarray(known[table], np.float64) for table in self.tables}
+        # Of all columns it is a copy: the joint itself is changed in place afterwards.
+        return {
+            table: np.array(known[table], np.float64, copy=table == self.every or None)
+            for table in self.tables
+        }
 
     def spread(self, tables: Tables, out: NDArray[Any]) -> None:
         """Write into `out`, for every cell of the joint, the sum of the cells it lies in: the adjoint."""

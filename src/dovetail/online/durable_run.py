@@ -1,0 +1,310 @@
+"""A run that its account keeps: nothing is shown before it is stored, and every firing is paid for.
+
+A batch holds one update before it tests anything. What a firing measures is stored before the hypothesis
+learns from it or anybody sees it. The hypothesis is public: it is rebuilt from what is stored, by any process
+that opens the run. Where answers are not tested they follow from stored numbers, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery, LedgerError, UpdatesExhausted
+from dovetail.privacy import Charge
+from dovetail.query.canonical import Question
+from dovetail.query.queries import Count, Histogram
+from dovetail.query.reading import read_question
+from dovetail.release.account import Request, Reservation, StoredAnswer
+
+from .domain import Domain
+from .opening import begun_run, first_measurement
+from .region import Region
+from .run import OnlineAnswer
+from .run_answer import RunAnswer, check_known
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from dovetail.answers.table import TableAnswer
+    from dovetail.query.condition import Condition
+    from dovetail.query.queries import Query
+    from dovetail.query.sql import Selection
+
+    from .occupied_cells import OccupiedCells
+    from .run_plan import RunAccount, RunPlan, Told
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, of what: what a run needs of the session that opened it."""
+
+    dataset: str
+    analyst: str
+    table: Any
+    selection: Any
+    """Reads the text of a SELECT."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    parts: tuple[OnlineAnswer, ...]
+    at: datetime
+    stored: bool = False
+
+
+class Online:
+    """A run that is paid for: ask counts and histograms of its columns, as many as you like.
+
+    Each answer tells its `origin`. `session.online` opens it, or opens it again after a restart.
+    """
+
+    def __init__(
+        self, account: RunAccount, plan: RunPlan, domain: Domain, asker: Asker, truth: OccupiedCells
+    ) -> None:
+        self.plan = plan
+        self._account, self._domain, self._asker = account, domain, asker
+        self._lock = RLock()
+        self._closed = False
+        self._given: dict[str, _Given] = {}
+        self._own: set[int] = set()
+        self._reservation: Reservation | None = None
+        self._at = (0, 0)
+        self._seen = 0
+        self._asked = 0
+        self._standing = account.standing()
+        thresholds = None if plan.guard is None else account.thresholds(plan.id)
+        measurement = first_measurement(account, plan, asker.analyst, truth)
+        self._run = begun_run(plan, measurement, truth, thresholds, self._record)
+        if plan.guard is not None:
+            self._absorb(account.told(plan.id))
+
+    @property
+    def updates_left(self) -> int:
+        """How many updates no batch has used or holds, by all who ask of this run."""
+        return 0 if self.plan.guard is None else self._account.plan_state(self.plan.id).left
+
+    @property
+    def asked(self) -> int:
+        """How many numbers were asked for here."""
+        return self._asked
+
+    def count(self, where: str | Condition | None = None, *, unchecked: bool = False) -> RunAnswer:
+        """Answer how many rows satisfy `where`."""
+        return self.batch([Count(where)], unchecked=unchecked)[0]
+
+    def histogram(
+        self, *columns: str, where: str | Condition | None = None, unchecked: bool = False
+    ) -> RunAnswer:
+        """Answer how many rows are in each cell of some columns of the run; each cell is a number asked."""
+        return self.batch([Histogram(*columns, where=where)], unchecked=unchecked)[0]
+
+    def sql(self, text: str, *, unchecked: bool = False) -> TableAnswer:
+        """Answer one SELECT of COUNT(*), with WHERE, GROUP BY, ORDER BY and LIMIT."""
+        from dovetail.answers.table import laid_out
+
+        selection: Selection = self._asker.selection(text)
+        answers = self.batch(selection.queries, unchecked=unchecked)
+        for answer in answers:
+            check_known(answer.parts)
+        return laid_out(text, selection, answers)
+
+    def batch(self, queries: Iterable[Query], *, unchecked: bool = False) -> list[RunAnswer]:
+        """Answer counts and histograms together: what is tested is written once for all of them.
+
+        What was asked before gets the stored answer. Once the updates are used up, only `unchecked` answers
+        are given to new questions; what the batch told before that is stored, and asking again returns it.
+        """
+        if not isinstance(unchecked, bool):
+            raise InvalidQuery("unchecked must be True or False.")
+        questions = [self._domain.question(query, self._asker.table) for query in queries]
+        with self._lock:
+            if self._closed:
+                raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
+            keys = [_key(question) for question in questions]
+            new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
+            before = set(self._given)
+            told = self._answered(new, unchecked) if new else {}
+            found = [told.get(key) or self._given[key] for key in keys]
+            self._asked += sum(len(each.parts) for each in found)
+        return [
+            self._shown(question, each, each.stored or key in before)
+            for question, key, each in zip(questions, keys, found, strict=True)
+        ]
+
+    def synthetic(self, rows: int | None = None) -> pyarrow.Table:
+        """Return rows that look like what the run has learnt; biased, and without any promise.
+
+        Without `rows`, as many as the run believes there are.
+        """
+        import pyarrow
+
+        from dovetail.answers.numbers import label
+        from dovetail.workloads.synthetic import synthetic_rows
+
+        with self._lock:
+            hypothesis = self._run.learner.hypothesis
+            made = synthetic_rows(hypothesis.cells, round(hypothesis.total) if rows is None else rows)
+        columns = {}
+        for axis, numbers in zip(self._domain.axes, made.T, strict=True):
+            labels: list[Any] = list(axis.labels)
+            if axis.other is not None and axis.field.kind != "text":
+                labels = [None if each is None else label(each) for each in labels]
+            columns[axis.field.name] = pyarrow.array(labels).take(pyarrow.array(numbers))
+        return pyarrow.table(columns)
+
+    def close(self) -> None:
+        """Let go of the true counts, which are kept in memory. The run itself stays paid for."""
+        with self._lock:
+            self._closed = True
+            del self._run
+
+    def __enter__(self) -> Online:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<online: {self.plan!r}, {self.updates_left} updates left>"
+
+    def _answered(self, new: dict[str, Question], unchecked: bool) -> dict[str, _Given]:
+        """Answer questions that were not asked before, tested where the run has a guard."""
+        if self._run.tests is None:
+            return {key: self._untested(question) for key, question in new.items()}
+        self._check_version()
+        self._absorb(self._account.fired(self.plan.id, self._seen))
+        body = _body(self.plan.id, new.values())
+        request = Request(_text(body), Charge.zero(), self._asker.analyst, plan=self.plan.id, hold=True)
+        try:
+            given = self._account.reserve(request)
+        except BudgetExceeded:
+            self._run.tests.fired = self.plan.updates
+            return self._rest(new, unchecked)
+        if isinstance(given, StoredAnswer):
+            self._keep(body, given.answer, given.answered_at, stored=True)
+        else:
+            self._tested(given, new)
+        rest = {key: question for key, question in new.items() if key not in self._given}
+        return self._rest(rest, unchecked) if rest else {}
+
+    def _rest(self, rest: dict[str, Question], unchecked: bool) -> dict[str, _Given]:
+        """Answer what no update is left for, if that is wanted."""
+        if unchecked:
+            return {key: self._untested(question) for key, question in rest.items()}
+        raise UpdatesExhausted(
+            f"No update of run {self.plan.id} is left ({self.plan.updates} were paid for), so "
+            f"{len(rest)} questions were not answered; what was answered before is told again.",
+            "Open another run, or take answers that are not checked.",
+            asked=self._asked,
+            updates=self.plan.updates,
+        )
+
+    def _tested(self, reservation: Reservation, new: dict[str, Question]) -> None:
+        """Test question after question while updates are left, store, and only then take note."""
+        assert self._run.tests is not None
+        self._own.add(reservation.id)
+        self._reservation, self._run.tests.fired = reservation, 0
+        told: list[list[Any]] = []
+        try:
+            for number, question in enumerate(new.values()):
+                regions = enumerate(self._domain.regions(question))
+                told.append([self._one(number, cell, region) for cell, region in regions])
+        except UpdatesExhausted:
+            pass  # What was told before is stored all the same.
+        except BaseException:
+            with suppress(DovetailError):
+                self._account.fail(reservation, "stopped on the way")
+            raise
+        finally:
+            self._reservation = None
+        answer = _text({"answers": told})
+        at = self._account.settle(reservation, answer)
+        self._keep(_body(self.plan.id, new.values()), answer, at)
+
+    def _one(self, number: int, cell: int, region: Region) -> list[Any]:
+        self._at = (number, cell)
+        told = self._run.answer(region)
+        return [told.value, told.origin]
+
+    def _record(self, region: Region, measured: int) -> None:
+        """Store what a firing measured, before anything is learnt from it, and take the next update."""
+        assert self._reservation is not None
+        assert self._run.tests is not None
+        more = self._account.fire(self._reservation, _text({"at": self._at, "value": measured}))
+        self._run.tests.fired = 0 if more else self.plan.updates
+
+    def _absorb(self, told: Sequence[Told]) -> None:
+        """Learn what the record holds and this process did not tell itself."""
+        for each in told:
+            self._seen = max(self._seen, each.event)
+            if each.request in self._own:
+                continue
+            if each.fired:
+                self._run.replay([self._measured(each)])
+            elif "asked" in (body := json.loads(each.body)):
+                self._keep(body, each.answer, None, stored=True)
+
+    def _measured(self, told: Told) -> tuple[Region, int]:
+        """Return what a firing measured: which number of which question of its batch, and the value."""
+        firing = json.loads(told.answer)
+        number, cell = firing["at"]
+        question = read_question(json.loads(told.body)["asked"][number]["question"])
+        return next(islice(self._domain.regions(question), cell, None)), int(firing["value"])
+
+    def _keep(self, body: dict[str, Any], answer: str, at: datetime | None, *, stored: bool = False) -> None:
+        """Take note of answers that are stored; a batch that ran out of updates has fewer than questions."""
+        for question, cells in zip(body["asked"], json.loads(answer)["answers"], strict=False):
+            parts = tuple(OnlineAnswer(value, origin, guard=self.plan.guard) for value, origin in cells)
+            self._given[_text(question["question"])] = _Given(parts, at or datetime.now(UTC), stored)
+
+    def _untested(self, question: Question) -> _Given:
+        parts = tuple(self._run.answer(region, unchecked=True) for region in self._domain.regions(question))
+        return _Given(parts, datetime.now(UTC))
+
+    def _check_version(self) -> None:
+        """Refuse new tests on other data than those that the run was opened on."""
+        version, opened = self._account.version, self.plan.asked["version"]
+        if version != opened:
+            raise LedgerError(
+                f"The data have version {version!r} now, and this run was opened on version {opened!r}.",
+                "Nothing was spent. Open another run.",
+            )
+
+    def _shown(self, question: Question, given: _Given, stored: bool) -> RunAnswer:
+        budget, guard = self._standing.budget, self.plan.guard
+        assert budget is not None
+        noise = self.plan.base_noise if guard is None else guard.answer_noise
+        assert noise is not None
+        return RunAnswer(
+            self._asker.dataset,
+            question,
+            (noise,),
+            tuple((part.value,) for part in given.parts),
+            Charge.zero(),
+            self.plan.asked["neighbours"],
+            given.at,
+            budget,
+            self._standing.spent,
+            stored=stored,
+            plan=self.plan.id,
+            parts=given.parts,
+        )
+
+
+def _body(run: int, questions: Iterable[Question]) -> dict[str, Any]:
+    return {"run": run, "asked": [{"question": question.to_dict()} for question in questions]}
+
+
+def _key(question: Question) -> str:
+    return _text(question.to_dict())
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

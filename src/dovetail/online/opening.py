@@ -1,0 +1,78 @@
+"""Measure what a run begins with, once: its base, or the number of rows. Only what is stored is used.
+
+The run is paid for before the data are read. Whoever finds it paid but not measured, because a process died,
+measures; of all attempts at most one is stored, and nothing that was not stored is ever used or shown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.privacy import Charge
+from dovetail.release.account import Request, StoredAnswer
+
+from .base import Base
+from .occupied_cells import OccupiedCells
+from .run import Run
+from .sparse_vector import SparseVector, Thresholds, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .region import Region
+    from .run_plan import RunAccount, RunPlan
+
+
+def first_measurement(account: RunAccount, plan: RunPlan, analyst: str, truth: OccupiedCells) -> str:
+    """Return what the run measured when it was opened, as it is stored; measure it if nobody has."""
+    body = json.dumps({"run": plan.id, "opening": True})
+    request = Request(body, Charge.zero(), analyst, key=f"opening of run {plan.id}", plan=plan.id)
+    given = account.reserve(request)
+    if isinstance(given, StoredAnswer):
+        return given.answer
+    answer = json.dumps(_measured(plan, truth), separators=(",", ":"))
+    account.settle(given, answer)
+    return answer
+
+
+def _measured(plan: RunPlan, truth: OccupiedCells) -> dict[str, Any]:
+    strategy = plan.strategy
+    if strategy is None:
+        assert plan.guard is not None
+        return {"rows": measure(plan.guard, int(truth.counts.sum()))}
+    tables = {columns: truth.table(columns) for columns in strategy.wanted.tables}
+    numbers = strategy.numbers(tables)
+    noises = zip(strategy.measured, strategy.noises, strict=True)
+    return {
+        "tables": [(numbers[columns] + _drawn(noise, numbers[columns])).tolist() for columns, noise in noises]
+    }
+
+
+def _drawn(noise: Any, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(noise.sample(numbers.size), np.int64).reshape(numbers.shape)
+
+
+def begun_run(
+    plan: RunPlan,
+    measurement: str,
+    truth: OccupiedCells,
+    thresholds: tuple[int, int] | None,
+    record: Callable[[Region, int], None],
+) -> Run:
+    """Return the run as it stood after its opening, from what was stored."""
+    told = json.loads(measurement)
+    tests = None
+    if plan.guard is not None:
+        assert thresholds is not None
+        tests = SparseVector(plan.guard, Thresholds(*thresholds))
+    strategy = plan.strategy
+    if strategy is None:
+        assert tests is not None
+        return Run.empty(plan.shape, told["rows"], truth.count, tests, record)
+    tables = zip(strategy.measured, told["tables"], strict=True)
+    base = Base(strategy, {columns: np.array(table, np.int64) for columns, table in tables})
+    return Run.from_base(base, truth.count, tests, record)

@@ -1,0 +1,121 @@
+"""What a run gives: answers in the usual form, with where each number comes from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dovetail.answers import Answer
+from dovetail.answers.display import amount, cut, figure
+from dovetail.answers.numbers import label
+from dovetail.check import Real, probability
+from dovetail.errors import InvalidQuery
+from dovetail.query.field import written
+from dovetail.query.measures import Bar
+
+from .run import OnlineAnswer
+
+_MOST_LINES = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RunAnswer(Answer):
+    """An answer of a run: `parts` tells of each number where it comes from and what is known of its error.
+
+    Nothing more is charged for it. An unchecked number has no interval: to ask for one is refused, and the
+    number is shown without.
+    """
+
+    parts: tuple[OnlineAnswer, ...] = ()
+
+    @property
+    def origin(self) -> Any:
+        """Where the number comes from: base, checked, measured or unchecked; a list for a histogram."""
+        found = [part.origin for part in self.parts]
+        return found if self.query.grouped else found[0]
+
+    def values(self) -> list[Fraction]:
+        """Return the value of every cell, in order."""
+        return [Fraction(part.value) for part in self.parts]
+
+    def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
+        """Return the interval of every cell, in order; `simultaneous` ones hold all at once.
+
+        Checked numbers share one promise. All others have a share of the chance each.
+        """
+        if not simultaneous:
+            return [_bar(part, level) for part in self.parts]
+        chance = 1 - probability("level", level, "Give a number such as 0.95.")
+        apart = sum(part.origin != "checked" for part in self.parts)
+        shares = apart + (apart < len(self.parts))
+        return [_bar(part, 1 - chance / shares) for part in self.parts]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per cell: keys, value, low, high (None where unchecked) and origin."""
+        names = [axis.field.name for axis in self.query.named_by]
+        found = []
+        for keys, part in zip(self.keys, self.parts, strict=True):
+            bar = None if part.origin == "unchecked" else _bar(part, self.level)
+            found.append(
+                {
+                    "keys": dict(zip(names, map(written, keys), strict=True)),
+                    "value": part.value,
+                    "low": None if bar is None else float(bar.low),
+                    "high": None if bar is None else float(bar.high),
+                    "origin": part.origin,
+                }
+            )
+        return found
+
+    def to_json(self) -> str:
+        """Return the answer as JSON text of the format "dovetail.online/1"."""
+        told = {
+            "schema": "dovetail.online/1",
+            "dataset": self.dataset,
+            "query": self.query.to_dict(),
+            "neighbours": self.neighbours,
+            "rows": self.rows(),
+            "level": str(self.level),
+            "run": self.plan,
+            "answered_at": self.answered_at.isoformat(),
+            "stored": self.stored,
+        }
+        return json.dumps(told, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        lines = []
+        for keys, part in list(zip(self.keys, self.parts, strict=True))[:_MOST_LINES]:
+            value = Fraction(part.value)
+            known = part.origin != "unchecked"
+            text = amount(value, _bar(part, self.level)) if known else figure(value)
+            name = cut(", ".join(map(label, keys)))
+            lines.append(f"{name}  {text}  {part.origin}".strip())
+        more = len(self.parts) - _MOST_LINES
+        lines += [f"... and {more} more cells"] if more > 0 else []
+        lines.append(
+            f"± holds with probability {float(self.level):.6g}; paid when run {self.plan} was opened"
+        )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _bar(part: OnlineAnswer, level: Real) -> Bar:
+    low, high = part.interval(level)
+    return Bar(Fraction(low), Fraction(high))
+
+
+def check_known(parts: tuple[OnlineAnswer, ...]) -> None:
+    """Refuse to lay out numbers of whose errors nothing is known."""
+    if any(part.origin == "unchecked" for part in parts):
+        raise InvalidQuery(
+            "This run does not know how far its numbers of this question are off, so they make no table.",
+            "Ask about fewer columns at once, or for the counts one by one.",
+        )
