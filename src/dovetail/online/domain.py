@@ -17,7 +17,7 @@ from dovetail.query.canonical import Question
 from dovetail.query.condition import Condition, Every, Some
 from dovetail.query.measures import Rows
 from dovetail.query.neighbours import Persons
-from dovetail.query.partitions import Axis, Bins, Keys, axes_of, listed_axes
+from dovetail.query.partitions import Axis, Bins, Keys, axes_of
 from dovetail.query.queries import Count, Histogram, condition, limited
 from dovetail.query.schema import Table
 
@@ -45,7 +45,8 @@ class Domain:
         """Return the cells of the named columns, as the schema or `bins` declare them."""
         if not columns:
             raise InvalidQuery("A run needs at least one column.")
-        made = cls(listed_axes(axes_of(columns, None, bins, table)), persons)
+        found = axes_of(columns, None, bins, table)
+        made = cls(tuple(axis for axis in found if isinstance(axis, Keys | Bins)), persons)
         cells, most = prod(made.shape), check.integer("most_cells", most_cells, 1, MOST_CELLS)
         if cells > most:
             raise InvalidParameter(
