@@ -6,16 +6,20 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import pytest
+from sqlalchemy import Connection
 
 from dovetail import postgresql
 from dovetail.errors import LedgerBusy, LedgerError
 from dovetail.ledger import Ledger
+from dovetail.ledger import verify as verification
+from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
 from ledger_cases import TENTH, asked
 
@@ -114,9 +118,26 @@ def test_a_client_that_freezes_with_the_head_in_its_hands_loses_it(postgres_url:
         other.verify()
 
 
+def test_a_long_look_at_a_ledger_is_not_taken_for_a_frozen_client(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.create(postgres_url, patience=0.2) as ledger:
+        ledger.account("visits", budget=Budget.pure(1)).reserve(asked())
+        thorough = verification.compare
+
+        def slowly(connection: Connection, replay: Replay) -> None:
+            time.sleep(0.3)  # longer than a writer may hold the head without a word
+            thorough(connection, replay)
+
+        monkeypatch.setattr(verification, "compare", slowly)
+        assert ledger.verify() == ledger.head
+
+
 FORK = """
 import os, sys
 from dovetail.ledger import Ledger
+from dovetail.ledger import verify as verification
+from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request
 
@@ -165,6 +186,8 @@ import resource, sys
 from pathlib import Path
 from dovetail.errors import LedgerError
 from dovetail.ledger import Ledger
+from dovetail.ledger import verify as verification
+from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request
 

@@ -103,8 +103,13 @@ def test_the_old_copy_is_kept_and_never_replaced(old: Path) -> None:
     copy = Path(f"{old}.version1")
     assert copy.stat().st_mode & 0o077 == 0
     assert _rows(copy) == _rows_of(before, old.parent)
+    with pytest.raises(LedgerError, match="schema version 2"):
+        Ledger.migrate(old)
+    copy.rename(old)
+    copy.write_text("something else")
     with pytest.raises(LedgerError, match="there already"):
         Ledger.migrate(old)
+    assert copy.read_text() == "something else"
 
 
 def test_a_ledger_that_does_not_verify_is_not_migrated(old: Path) -> None:
@@ -125,6 +130,7 @@ def test_a_ledger_that_does_not_verify_is_not_migrated(old: Path) -> None:
         with pytest.raises(LedgerCorrupt):
             Ledger.migrate(hurt)
         assert hurt.read_bytes() == before
+        assert not Path(f"{hurt}.version1").exists()
 
 
 def test_an_old_copy_of_an_old_ledger_is_not_migrated(old: Path) -> None:

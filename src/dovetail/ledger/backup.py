@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dovetail.errors import LedgerError
@@ -31,10 +33,17 @@ def back_up(ledger: Path, target: Path) -> None:
         os.close(descriptor)
 
 
-def keep_copy(ledger: Path, target: Path) -> None:
-    """Keep a copy of a ledger before it is changed; one that is there already is not replaced."""
+@contextmanager
+def keep_copy(ledger: Path) -> Iterator[None]:
+    """Keep a copy beside a ledger that is about to be changed; if that fails, the ledger is as it was."""
+    target = ledger.with_name(ledger.name + ".version1")
     if target.exists():
         raise LedgerError(
             f"{target} is there already, perhaps the copy of an earlier attempt.", "Move it away first."
         )
     back_up(ledger, target)
+    try:
+        yield
+    except BaseException:
+        target.unlink()
+        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -134,15 +135,16 @@ class Ledger:
         as `NAME.version1`; a server keeps the old tables as `dovetail_version1_…`.
         """
         from .backup import keep_copy
-        from .migration import migrate
+        from .migration import check_old, migrate
 
         store, noted = _prepared(location, witness, patience)
         try:
             if not store.exists():
                 raise LedgerError(f"There is no ledger at {store.place}.")
-            if store.path is not None:
-                keep_copy(store.path, store.path.with_name(store.path.name + ".version1"))
-            with store.rebuilding() as connection, sound():
+            with store.reading() as connection, sound():
+                check_old(connection)
+            copied = nullcontext() if store.path is None else keep_copy(store.path)
+            with copied, store.rebuilding() as connection, sound():
                 migrate(connection, noted or (None if store.given is None else store.given.newest()))
             if store.given is not None:
                 with store.writing(store.given):
@@ -265,7 +267,7 @@ class Ledger:
         """Check every event and rebuild all sums; return the head, or raise LedgerCorrupt."""
         from .verify import verify
 
-        with self._store.reading() as connection, sound():
+        with self._store.reading(long=True) as connection, sound():
             check_opening(connection, None)
             return verify(connection)
 
@@ -273,7 +275,7 @@ class Ledger:
         """Return the whole record as "csv" or "json", without the secret keys."""
         from .export import export
 
-        with self._store.reading() as connection:
+        with self._store.reading(long=True) as connection:
             return export(connection, kind)
 
     def back_up(self, path: str | Path) -> Head:

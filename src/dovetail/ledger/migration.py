@@ -54,9 +54,7 @@ _requests = Table(
 
 def migrate(connection: Connection, witnessed: Head | None) -> None:
     """Rebuild a ledger of version 1 inside one transaction, if it verifies and holds the witnessed head."""
-    about = connection.execute(select(_ledger)).one()
-    if about.schema_version != 1:
-        raise LedgerError(f"This ledger has schema version {about.schema_version}; nothing was migrated.")
+    about = check_old(connection)
     replay, head = replayed(connection, about.identity)
     _check_before(connection, replay)
     seen = None if witnessed is None else event_at(connection, witnessed.sequence)
@@ -82,6 +80,14 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
     named = {str(number): keep_name(pen, number, name, None) for name, number in replay.called.items()}
     pen.record("migration", 0, {"from": 1, "to": 2, "named": named})
     pen.put_down()
+
+
+def check_old(connection: Connection) -> Any:
+    """Return the head's row of a ledger of version 1; refuse any other."""
+    about = connection.execute(select(_ledger)).one()
+    if about.schema_version != 1:
+        raise LedgerError(f"This ledger has schema version {about.schema_version}; nothing was migrated.")
+    return about
 
 
 def _check_before(connection: Connection, replay: Replay) -> None:

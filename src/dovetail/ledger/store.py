@@ -129,9 +129,13 @@ class Store:
         return True
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Read one consistent state of the ledger."""
+    def reading(self, long: bool = False) -> Iterator[Connection]:
+        """Read one consistent state; a `long` look at all of it may think between statements."""
         with translated(self.place), self._own().reader.begin() as connection:
+            if long and self.path is None:
+                # A reader holds nobody up, so the limits that are meant for writers are lifted.
+                for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
+                    connection.execute(text(f"SET LOCAL {limit} = 0"))
             yield connection
 
     @contextmanager
