@@ -54,7 +54,7 @@ FIXED = {
     "Goal": "(within, probability=0.95, cells=1)",
     "design": (
         "(*, epsilon=None, delta=None, zeta=None, goals=(), within=None, probability=0.95, cells=1, "
-        "queries=1, minimise=None, max_epsilon=None, pieces=8, break_point=None, sensitivity=1)"
+        "queries=1, minimise=None, max_epsilon=None, pieces=8, break_point=None, sensitivity=1, steps=True)"
     ),
     "compare": "(noises, *, at='zeta')",
     "Session": (

@@ -5,7 +5,7 @@ import pytest
 
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
-from dovetail.noise import Geometric
+from dovetail.noise import Geometric, StaircaseNoise
 from dovetail.pricing.calibration import noise_of_budget, noises_at_price, noises_composed, noises_within
 from dovetail.pricing.composition import at_price, charge_of
 from dovetail.pricing.plans import plan_charge
@@ -154,3 +154,24 @@ def test_a_price_with_delta_is_charged_as_named_or_as_its_own_renyi_curve() -> N
     # A worst case within the price needs no delta at all.
     plain = charge_of(questions, [(Geometric("0.05"),)] * 20, "add-remove")
     assert at_price(plain, spend, budget, Charge.zero()) == plain
+
+
+@pytest.mark.parametrize("epsilon", [2, 4])
+def test_a_sum_that_one_row_moves_far_gets_steps(epsilon: int) -> None:
+    """One number moves, so its price at the largest shift is the price; the charge is exactly that."""
+    question = Sum("x", low=0, high=50, step=1).checked(TABLE)
+    (noise,) = noises_at_price(question, Budget.pure(epsilon), "add-remove")
+    assert isinstance(noise, StaircaseNoise)
+    charge = charge_of([question], [(noise,)], "add-remove")
+    assert charge == charge_of([question], [(noise,)], "replace")
+    assert privacy_loss(noise, sensitivity=50).worst == epsilon
+    assert noise.variance() < Geometric(epsilon).stretched(50).variance() * 0.9
+    (within,) = noises_within(question, Fraction(60), Fraction(95, 100), Budget.pure(9), "add-remove")
+    assert isinstance(within, StaircaseNoise)
+    assert within.error_bound("0.05") <= 60
+
+
+@pytest.mark.parametrize("query", [Count(), Histogram("k"), Mean("x", low=0, high=50, step=1)])
+def test_what_moves_by_one_or_in_two_numbers_gets_none(query: object) -> None:
+    for noise in noises_at_price(query.checked(TABLE), Budget.pure(4), "replace"):
+        assert not isinstance(noise, StaircaseNoise)

@@ -132,13 +132,15 @@ def design(
     pieces: int = 8,
     break_point: int | None = None,
     sensitivity: int | tuple[int, ...] = 1,
+    steps: bool = True,
 ) -> Design:
     """Choose the noise with the least error for a budget, or with the least cost for an accuracy.
 
     A budget is `epsilon`, or `epsilon` with `delta`, or `zeta`, for all `queries` together. An accuracy is
     `within` with `probability` (and `cells` answers at once), or several `goals`. Given both, the error is
-    minimised among noises that keep both. `break_point` fixes the first break. The same arguments always
-    give the same answer.
+    minimised among noises that keep both. `break_point` fixes the first break. `steps` allows a staircase
+    for one sensitivity above 1; without it the noise also fits cells that share the sensitivity. The same
+    arguments always give the same answer.
 
     >>> design(epsilon=0.5).noise
     PiecewiseGeometric(rates=('0.5',))
@@ -161,6 +163,7 @@ def design(
             pieces=pieces,
             break_point=break_point,
             sensitivity=sensitivity,
+            steps=steps,
         )
     )
 

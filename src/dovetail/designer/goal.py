@@ -74,6 +74,7 @@ class Task:
     pieces: int
     break_point: int | None
     shifts: tuple[int, ...]
+    steps: bool = True
 
     @property
     def has_budget(self) -> bool:
@@ -116,6 +117,7 @@ def read_task(
     pieces: Any = 8,
     break_point: Any = None,
     sensitivity: Any = 1,
+    steps: Any = True,
 ) -> Task:
     """Check what `design` was given; its defaults are those of `design`."""
     wanted = _goals(goals, within, probability, cells)
@@ -149,6 +151,7 @@ def read_task(
         pieces=most,
         break_point=tuple_of_breaks,
         shifts=_shifts(sensitivity),
+        steps=bool(steps),
     )
 
 

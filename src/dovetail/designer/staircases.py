@@ -28,7 +28,7 @@ def staircases(task: Task) -> Iterator[Certified]:
     """Give the certified staircases worth a look: none for counts, several cells or an average price."""
     (shift, *others) = task.shifts
     averaged = task.zeta is not None or task.minimise[0] == "zeta"
-    if others or not 1 < shift <= _WIDEST or averaged or task.break_point is not None:
+    if others or not task.steps or not 1 < shift <= _WIDEST or averaged or task.break_point is not None:
         return
     for first in _firsts(task, shift):
         found = _of_budget(task, shift, first) if task.has_budget else _of_goals(task, shift, first)

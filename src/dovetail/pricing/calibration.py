@@ -10,14 +10,14 @@ from typing import Any
 
 from dovetail.answers.plan import parts_per_slot
 from dovetail.errors import DovetailError
-from dovetail.noise import Geometric, IntegerNoise
+from dovetail.noise import Geometric, IntegerNoise, StaircaseNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
 from .accuracy import noises_reaching
 from .composition import charge_of, payable
-from .sensitivity import moves, units
+from .sensitivity import contribution, moves, units
 from .stretching import component_noises, covering_noises
 
 _UNIT = 10**9
@@ -43,6 +43,7 @@ def noises_within(
     cost: dict[str, Any] = {}
     if budget.currency == "zeta" and _worth_shaping(shifts):
         cost = {"minimise": "zeta", "max_epsilon": budget.epsilon_limit}
+    cost["steps"] = _one_number(question, neighbours)
     return (_designed(shifts, within=within / question.step, probability=probability, **cost),)
 
 
@@ -148,8 +149,16 @@ def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
 
 
 def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
-    """Return the geometric noise that costs `epsilon` in the worst case; for that price it is the best."""
+    """Return the noise that costs `epsilon` in the worst case and is the best for it.
+
+    That is the geometric noise, or the staircase where one neighbour moves one number far.
+    """
     widths = units(question)
+    shifts = _furthest(question, neighbours)
+    if len(widths) == 1 and max(shifts) > 1 and _one_number(question, neighbours):
+        price = Fraction(floor(epsilon * _UNIT), _UNIT)
+        if price > 0 and isinstance(stairs := _designed(shifts, epsilon=price), StaircaseNoise):
+            return (stairs,)
     # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
     total = max(
         sum(Fraction(shift.by, widths[shift.component]) for shift in move)
@@ -163,6 +172,14 @@ def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
     """Return the shifts of the move that moves an answer most."""
     move = max(moves(question, neighbours, grows=True), key=lambda move: sum(shift.by for shift in move))
     return tuple(shift.by for shift in move)
+
+
+def _one_number(question: Question, neighbours: Neighbours) -> bool:
+    """Tell whether no neighbour moves two numbers: else a staircase's price at one shift is no bound."""
+    parted = any(component.parts > 1 for component in question.measure.components())
+    if parted or contribution(question, neighbours, grows=False).cells > 1:
+        return False
+    return all(len(move) == 1 for move in moves(question, neighbours))
 
 
 def _worth_shaping(shifts: tuple[int, ...]) -> bool:
