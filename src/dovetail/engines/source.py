@@ -13,7 +13,6 @@ from dovetail.errors import DataError, InvalidParameter, shown
 from dovetail.errors.remedies import Give
 from dovetail.query import Schema
 
-from .duckdb_catalog import kept_at
 from .identity import POSTGRES, lasting_table, overlap, path_name, source_names
 
 FORMATS = {
@@ -119,6 +118,8 @@ class Source:
         through a connection. Data in memory are known by their name alone.
         """
         if type(self.data).__module__.split(".")[0] in ("_duckdb", "duckdb", "ibis"):
+            from .duckdb_catalog import kept_at
+
             kept = kept_at(self.data, self.table)
             if kept is not None:
                 return source_names(*kept)
