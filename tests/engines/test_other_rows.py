@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pandas
+import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -69,6 +70,13 @@ def test_narrow_floats_among_objects_are_the_numbers_that_they_are() -> None:
     mixed = pandas.Series([numpy.float32(0.1), "word"], dtype=object)
     source = Source.of(pandas.DataFrame({"x": mixed, "n": [0, 1]}), name="rows")
     assert read(source, "number") == [float(numpy.float32(0.1)), None]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_huge_number_in_a_polars_frame_leaves_its_other_rows_alone(kind: str) -> None:
+    plain = Source.of(polars.DataFrame({"x": [1, -5], "n": [0, 1]}), name="rows")
+    wide = polars.DataFrame({"x": [1, -5, 2**100], "n": [0, 1, 100]}, {"x": polars.Int128, "n": polars.Int64})
+    assert read(plain, kind) == read(Source.of(wide, name="rows"), kind)
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])

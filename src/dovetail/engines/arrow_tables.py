@@ -52,10 +52,15 @@ def inner_table(data: Any) -> Any:
 
 
 def _from_polars(frame: Any) -> Any:
-    """Return a frame without its columns of Python objects, which have no form in Arrow."""
-    from polars import Object
+    """Return a frame without its columns of Python objects, which have no form in Arrow.
 
-    return frame.drop([name for name, type_ in frame.schema.items() if type_ == Object]).to_arrow()
+    Nor have whole numbers of 128 bits, which one huge value makes of a column: those beyond 64 are missing.
+    """
+    import polars
+
+    wide = [name for name, type_ in frame.schema.items() if str(type_) in ("Int128", "UInt128")]
+    plain = frame.drop([name for name, type_ in frame.schema.items() if type_ == polars.Object])
+    return plain.with_columns(polars.col(name).cast(polars.Int64, strict=False) for name in wide).to_arrow()
 
 
 def _from_pandas(frame: Any) -> tuple[Any, set[str]]:
