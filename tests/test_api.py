@@ -20,6 +20,7 @@ PAY_FOR_ONE = (
     "request=None"
 )
 PAY = PAY_FOR_ONE.replace("plan=None, ", "plan=None, queries=None, ")
+SPREAD = "low=None, high=None, step=None, where=None, by=None, keys=None, bins=None"
 # Names as a user types them after `dovetail.`, and parameters without their types.
 FIXED = {
     "Geometric": "(epsilon)",
@@ -66,6 +67,8 @@ FIXED = {
     "Session.histogram": f"(self, *columns, keys=None, bins=None, where=None, {PAY})",
     "Session.sum": f"(self, column, *, low=None, high=None, step=None, where=None, {PAY})",
     "Session.mean": f"(self, column, *, low=None, high=None, step=None, where=None, {PAY})",
+    "Session.variance": f"(self, column, *, {SPREAD}, sample=False, {PAY})",
+    "Session.std": f"(self, column, *, {SPREAD}, sample=False, {PAY})",
     "Session.linear": f"(self, column, weights, *, step, where=None, {PAY})",
     "Session.sql": f"(self, text, *, {PAY})",
     "Session.batch": f"(self, queries, *, {PAY_FOR_ONE})",

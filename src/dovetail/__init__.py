@@ -54,7 +54,9 @@ _HOME = {
     "Mean": "query",
     "Schema": "engines",
     "Source": "engines",
+    "Std": "query",
     "Sum": "query",
+    "Variance": "query",
     "Answer": "answers",
     "Plan": "answers",
     "Quote": "answers",
@@ -103,11 +105,13 @@ __all__ = [
     "Session",
     "Source",
     "Staircase",
+    "Std",
     "Sum",
     "TruncatedGeometric",
     "TruncatedLaplace",
     "UnsupportedSQL",
     "UpdatesExhausted",
+    "Variance",
     "__version__",
     "audit",
     "compare",
@@ -158,7 +162,7 @@ if TYPE_CHECKING:
         TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
-    from .query import Column, Count, CountDistinct, Histogram, Linear, Mean, Sum
+    from .query import Column, Count, CountDistinct, Histogram, Linear, Mean, Std, Sum, Variance
     from .session import Session
 
 

@@ -24,7 +24,7 @@ _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 
-def _paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+def paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
     """Tell whoever names a price as elsewhere (`epsilon=0.1`) how it is named here."""
 
     @wraps(method)
@@ -88,7 +88,7 @@ class Asking(ABC):
             default=self._default,
         )
 
-    @_paid
+    @paid
     def count(
         self,
         *,
@@ -110,7 +110,7 @@ class Asking(ABC):
         )
         return self._answered([Count(where)], payment)[0]
 
-    @_paid
+    @paid
     def count_distinct(
         self,
         *columns: str,
@@ -135,7 +135,7 @@ class Asking(ABC):
         query = CountDistinct(*columns, keys=keys, bins=bins, where=where)
         return self._answered([query], payment)[0]
 
-    @_paid
+    @paid
     def histogram(
         self,
         *columns: str,
@@ -160,7 +160,7 @@ class Asking(ABC):
         query = Histogram(*columns, keys=keys, bins=bins, where=where)
         return self._answered([query], payment)[0]
 
-    @_paid
+    @paid
     def sum(
         self,
         column: str,
@@ -189,7 +189,7 @@ class Asking(ABC):
         )
         return self._answered([Sum(column, low, high, step, where)], payment)[0]
 
-    @_paid
+    @paid
     def mean(
         self,
         column: str,
@@ -218,7 +218,7 @@ class Asking(ABC):
         )
         return self._answered([Mean(column, low, high, step, where)], payment)[0]
 
-    @_paid
+    @paid
     def linear(
         self,
         column: str,
@@ -243,7 +243,7 @@ class Asking(ABC):
         )
         return self._answered([Linear(column, weights, step, where)], payment)[0]
 
-    @_paid
+    @paid
     def sql(
         self,
         text: str,
@@ -272,7 +272,7 @@ class Asking(ABC):
         selection = self._selection(text)
         return laid_out(text, selection, self._answered(selection.queries, payment))
 
-    @_paid
+    @paid
     def batch(
         self,
         queries: Iterable[Query],
@@ -291,7 +291,7 @@ class Asking(ABC):
         payment = self._payment(within, probability, spend, noise, plan, None, delta, clamp, fresh, request)
         return self._answered(queries, payment)
 
-    @_paid
+    @paid
     def price(
         self,
         query: Query | str | Iterable[Query],
@@ -316,7 +316,7 @@ class Asking(ABC):
         )
         return self._quoted(self._read(query), payment).charge
 
-    @_paid
+    @paid
     def quote(
         self,
         query: Query | str | Iterable[Query],

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
-from dovetail.asking import Asking
 from dovetail.check import Real, choice, integer
+from dovetail.distributions import AskingDistributions
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
 from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("dovetail.session")
 
 
-class Session(Asking):
+class Session(AskingDistributions):
     """Ask a table questions within a privacy budget that outlives the session.
 
     `source` is a path, a table in memory or a `Source`. What is public is said by `schema`, or by a TOML file

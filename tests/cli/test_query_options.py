@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+AGES = 'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 99\n'
+
 
 def test_a_table_without_a_schema_leads_to_one(run, people: Path) -> None:
     refused = run("release", "people.csv", "--by", "region", "--within", "5", "--budget", "epsilon=1", code=2)
@@ -44,14 +46,22 @@ def test_cells_of_a_column_that_is_not_asked_for_are_pointed_out(run, people: Pa
 
 
 def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people: Path) -> None:
-    people.with_suffix(".toml").write_text(
-        'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 99\n'
-    )
+    people.with_suffix(".toml").write_text(AGES)
     asked = ("release", str(people), "--epsilon", "1", "--budget", "epsilon=9")
     assert "mean of age" in run(*asked, "--mean", "age").stdout
     refused = run(*asked, "--sum", "region", code=2).stderr
     assert "--low 0 --high 100 --step 1" in refused
     assert "None" not in refused
+
+
+def test_spreads_are_asked_like_means(run, people: Path) -> None:
+    people.with_suffix(".toml").write_text(AGES)
+    asked = ("release", "people.csv", "--epsilon", "1")
+    paid = ("--budget", "epsilon=9")
+    assert "variance of age" in run(*asked, "--variance", "age", *paid).stdout
+    assert "sample standard deviation of age" in run(*asked, "--std", "age", "--sample", *paid).stdout
+    assert "--variance or --std" in run(*asked, "--mean", "age", "--sample", *paid, code=2).stderr
+    assert "not both" in run(*asked, "--mean", "age", "--std", "age", *paid, code=2).stderr
 
 
 def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path) -> None:

@@ -92,6 +92,15 @@ Where: TypeAlias = Annotated[
 ]
 Sum: TypeAlias = Annotated[str | None, typer.Option("--sum", metavar="COLUMN", help="Sum this column.")]
 Mean: TypeAlias = Annotated[str | None, typer.Option("--mean", metavar="COLUMN", help="Average this column.")]
+Variance: TypeAlias = Annotated[
+    str | None, typer.Option("--variance", metavar="COLUMN", help="The variance of this column.")
+]
+Std: TypeAlias = Annotated[
+    str | None, typer.Option("--std", metavar="COLUMN", help="The standard deviation of this column.")
+]
+Sample: TypeAlias = Annotated[
+    bool, typer.Option("--sample", help="With --variance or --std, divide by n - 1 instead of n.")
+]
 Distinct: TypeAlias = Annotated[
     bool, typer.Option("--distinct", help="Count persons instead of rows; needs --unit.")
 ]
@@ -103,14 +112,12 @@ Weights: TypeAlias = Annotated[
     ),
 ]
 Low: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The least that a row adds to a sum or mean.")
+    str | None, typer.Option(metavar="NUMBER", help="The least value that a row counts with.")
 ]
 High: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The most that a row adds to a sum or mean.")
+    str | None, typer.Option(metavar="NUMBER", help="The largest value that a row counts with.")
 ]
-Step: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="What values are rounded to in a sum or mean.")
-]
+Step: TypeAlias = Annotated[str | None, typer.Option(metavar="NUMBER", help="What values are rounded to.")]
 Keys: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN=VALUES", help='The cells of a column of --by: region=north,"south, old".'),

@@ -35,6 +35,9 @@ class QueryOptions:
     where: o.Where = None
     sum: o.Sum = None
     mean: o.Mean = None
+    variance: o.Variance = None
+    std: o.Std = None
+    sample: o.Sample = False
     distinct: o.Distinct = False
     weights: o.Weights = None
     low: o.Low = None
@@ -56,17 +59,16 @@ class QueryOptions:
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
-        from dovetail.query import Count, CountDistinct, Histogram, Mean, Sum
+        from dovetail.query import Count, CountDistinct, Histogram
 
-        kinds = {
-            "sum": self.sum,
-            "mean": self.mean,
-            "distinct": self.distinct or None,
-            "weights": self.weights,
-        }
-        chosen = [f"--{option}" for option, given in kinds.items() if given is not None]
+        asked: dict[str, Any] = {option: getattr(self, option) for option in _of_columns()}
+        asked |= {"distinct": self.distinct or None, "weights": self.weights}
+        chosen = [option for option, given in asked.items() if given is not None]
         if len(chosen) > 1:
-            raise InvalidQuery(f"Give {' or '.join(chosen)}, not both.", "Each is a question of its own.")
+            words = " or ".join(f"--{option}" for option in chosen)
+            raise InvalidQuery(f"Give {words}, not both.", "Each is a question of its own.")
+        if self.sample and chosen not in (["variance"], ["std"]):
+            raise InvalidQuery("--sample belongs to --variance or --std.", "Leave it out.")
         if self.weights is not None:
             return self._linear(self.weights, source)
         by = self.columns
@@ -77,17 +79,23 @@ class QueryOptions:
             "bins": _by_column("bins", self.bins or (), source) or None,
         }
         self._check_cells(source)
-        column = self.sum if self.sum is not None else self.mean
-        if column is not None:
-            kind = Mean if self.sum is None else Sum
-            return kind(column, **self._bounds(column, source), where=self.where, by=by, **cells)
+        if chosen and chosen[0] in _of_columns():
+            return self._of_column(chosen[0], source, {"where": self.where, "by": by, **cells})
         if self.low is not None or self.high is not None or self.step is not None:
             raise InvalidQuery(
-                "--low, --high and --step belong to --sum or --mean.", "A count needs no bounds."
+                "--low, --high and --step belong to a sum, mean or other statistic of a column.",
+                "A count needs no bounds.",
             )
         if self.distinct:
             return CountDistinct(*by, **cells, where=self.where)
         return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
+
+    def _of_column(self, option: str, source: Source, cells: dict[str, Any]) -> Query:
+        """Return the query of a statistic of one column."""
+        column = getattr(self, option)
+        more = {"sample": True} if self.sample else {}
+        query: Query = _of_columns()[option](column, **self._bounds(column, source), **cells, **more)
+        return query
 
     def _linear(self, weights: str, source: Source) -> Query:
         """Return the query of --weights."""
@@ -121,7 +129,7 @@ class QueryOptions:
         missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
         if missing:
             raise InvalidQuery(
-                f"Nothing says what a row can add to a sum or mean of {column}.",
+                f"Nothing says what a row can add to a statistic of {column}.",
                 "Each row is clamped to [low, high] and rounded to a multiple of step. Add, for "
                 f"example, {' '.join(missing)}, or declare it for {column} in the schema.",
             )
@@ -147,6 +155,13 @@ class QueryOptions:
                 "--keys, --bins and --discover say what the cells of --by are.",
                 "Add --by with their columns.",
             )
+
+
+def _of_columns() -> dict[str, Any]:
+    """Return the queries about one column, by option."""
+    from dovetail.query import Mean, Std, Sum, Variance
+
+    return {"sum": Sum, "mean": Mean, "variance": Variance, "std": Std}
 
 
 def _loose(name: str) -> str:

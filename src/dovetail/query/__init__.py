@@ -1,7 +1,20 @@
 """What is asked: public columns, conditions, cells, measures, and the texts that spell them."""
 
 from .column import Column
+from .distributions import Std, Variance
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
 
-__all__ = ["Column", "Count", "CountDistinct", "Histogram", "Linear", "Mean", "Query", "Schema", "Sum"]
+__all__ = [
+    "Column",
+    "Count",
+    "CountDistinct",
+    "Histogram",
+    "Linear",
+    "Mean",
+    "Query",
+    "Schema",
+    "Std",
+    "Sum",
+    "Variance",
+]

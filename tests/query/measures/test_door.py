@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.errors import InvalidQuery
-from dovetail.query import Column, Count, CountDistinct, Histogram, Linear, Mean, Schema, Sum
+from dovetail.query import Column, Count, CountDistinct, Histogram, Linear, Mean, Schema, Std, Sum, Variance
 from dovetail.query.measures import MEASURES, read_measure
 from dovetail.query.reading import read_question
 
 SOURCE = Path(dovetail.__file__).parent
 # Where a typed query makes its measure.
-MAKERS = {Path("query/queries.py")}
+MAKERS = {Path("query/queries.py"), Path("query/distributions.py")}
 NAMES = {measure.__name__ for measure in MEASURES.values()}
 TABLE = Schema(
     [
@@ -103,6 +103,8 @@ QUERIES = [
     Sum("x", low=-1, high=2, step="1/4", by=("k",)),
     Mean("n", low=0, high=9, step=1),
     Linear("day", {"2024-01-01": 1, "2024-01-02": "-0.5"}, step="0.25"),
+    Variance("n", low=0, high=9, step=1),
+    Std("x", low=-1, high=2, step="1/4", by=("k",), sample=True),
     Linear("k", {"a": 1, None: "0.5"}, step="0.5"),
 ]
 

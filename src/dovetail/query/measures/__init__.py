@@ -14,11 +14,12 @@ from .distinct import Distinct
 from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
 from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
 from .rows import Rows
+from .spread import Dispersion
 from .total import Total
 from .weighted import Weighted
 
 MEASURES: dict[str, type[Measure]] = {
-    measure.kind: measure for measure in (Rows, Distinct, Total, Average, Weighted)
+    measure.kind: measure for measure in (Rows, Distinct, Total, Average, Weighted, Dispersion)
 }
 
 
@@ -47,6 +48,7 @@ __all__ = [
     "Cells",
     "Component",
     "Contribution",
+    "Dispersion",
     "Distinct",
     "Measure",
     "Move",

@@ -11,6 +11,7 @@ from sqlglot import exp
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.condition import Condition
+from dovetail.query.distributions import Std, Variance
 from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
 
@@ -27,6 +28,18 @@ _INSTEAD = {
     "having": "All public groups are answered, also empty ones: filter the table that comes back.",
     "offset": "All rows of the answer come at once: leave them out of the table that comes back.",
     "windows": "Use COUNT, SUM or AVG with GROUP BY.",
+}
+
+
+_METHODS: dict[type, str] = {exp.Sum: "sum", exp.Avg: "mean"}
+_DEVIATIONS = (exp.StddevPop, exp.StddevSamp, exp.Stddev)
+# STDDEV and VARIANCE alone are of a sample, as in PostgreSQL and DuckDB.
+_SPREADS: dict[type, tuple[type[Variance], bool, str]] = {
+    exp.VariancePop: (Variance, False, "var_pop"),
+    exp.Variance: (Variance, True, "var_samp"),
+    exp.StddevPop: (Std, False, "stddev_pop"),
+    exp.StddevSamp: (Std, True, "stddev_samp"),
+    exp.Stddev: (Std, True, "stddev_samp"),
 }
 
 
@@ -201,6 +214,11 @@ class _Reader:
             if isinstance(node, exp.Sum):
                 return Sum(name, low, high, step, condition, by), f"sum_{name}"
             return Mean(name, low, high, step, condition, by), f"avg_{name}"
+        if type(node) in _SPREADS and not _more_than(node, "this"):
+            kind, sample, title = _SPREADS[type(node)]
+            name = self._name(node.this)
+            bounds = self._bounds(node, name)
+            return kind(name, *bounds, condition, by, sample=sample), f"{title}_{name}"
         raise self.outside(node)
 
     def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
@@ -218,7 +236,7 @@ class _Reader:
             )
         low, high, step = declared_bounds(declared).values()
         if None in (low, high, step):
-            method = "sum" if isinstance(node, exp.Sum) else "mean"
+            method = _METHODS.get(type(node), "std" if isinstance(node, _DEVIATIONS) else "variance")
             raise self.refuse(
                 node,
                 f"The bounds of {name} are not public.",

@@ -1,0 +1,91 @@
+"""The asking methods about how a column is distributed: spread, quantiles, ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dovetail.asking import Asking, paid
+from dovetail.check import Real
+from dovetail.query.distributions import Std, Variance
+
+if TYPE_CHECKING:
+    from dovetail.answers import Answer, Plan
+    from dovetail.designer import Design
+    from dovetail.noise import Noise
+    from dovetail.privacy import Budget
+
+
+class AskingDistributions(Asking):
+    """Ask how the values of a column are distributed, in all rows or in each cell of the columns of `by`.
+
+    Each row is clamped to [low, high] and rounded to a multiple of step; what is left out of the three is
+    what the schema declares. Rows without a value are left out. Everything is about the rows of this table,
+    not about a population that they were drawn from.
+    """
+
+    @paid
+    def variance(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        sample: bool = False,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return the variance of a column; `sample` divides by n - 1 instead of n."""
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Variance(column, low, high, step, where, _named(by), keys, bins, sample)
+        return self._answered([query], payment)[0]
+
+    @paid
+    def std(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        sample: bool = False,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return the standard deviation of a column; `sample` divides by n - 1 instead of n."""
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Std(column, low, high, step, where, _named(by), keys, bins, sample)
+        return self._answered([query], payment)[0]
+
+
+def _named(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if by is None else (by,) if isinstance(by, str) else tuple(by)
