@@ -175,3 +175,9 @@ def test_a_sum_that_one_row_moves_far_gets_steps(epsilon: int) -> None:
 def test_what_moves_by_one_or_in_two_numbers_gets_none(query: object) -> None:
     for noise in noises_at_price(query.checked(TABLE), Budget.pure(4), "replace"):
         assert not isinstance(noise, StaircaseNoise)
+
+
+def test_a_price_that_no_ledger_can_count_is_refused_as_it_was_given():
+    question = Count().checked(TABLE)
+    with pytest.raises(InvalidParameter, match=r"^spend.*1e-12 must be at least 1e-09 here"):
+        noises_at_price(question, Budget.pure("1e-12"), "add-remove")

@@ -9,7 +9,7 @@ from math import floor
 from typing import Any
 
 from dovetail.answers.plan import parts_per_slot
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, InvalidParameter
 from dovetail.noise import Geometric, IntegerNoise, StaircaseNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
@@ -169,7 +169,11 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
         for move in moves(question, neighbours, grows=True)
     )
     # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
-    return component_noises(question, Geometric(Fraction(floor(epsilon / total * _UNIT), _UNIT)))
+    rate = Fraction(floor(epsilon / total * _UNIT), _UNIT)
+    if not rate:
+        least = f"at least {float(total) / _UNIT:g} here: a ledger counts billionths"
+        raise InvalidParameter("spend", float(epsilon), least, "Spend more, or ask for an accuracy.")
+    return component_noises(question, Geometric(rate))
 
 
 def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
