@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dovetail
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.query import Column, Count, Histogram, Schema
 
@@ -102,7 +103,7 @@ def test_values_may_come_from_a_public_table(table: object) -> None:
 def test_a_drafted_schema_is_refused_until_it_is_confirmed(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,sex,born,ratio\n40,F,1980-01-01,0.5\n50,M,1970-01-01,1\n60,,1960-01-01,2\n")
-    draft = Schema.draft(path)
+    draft = dovetail.Schema.draft(path)
     assert [column.type for column in draft] == ["integer", "text", "date", "number"]
     assert draft.get("sex").values == ("F", "M", None)  # type: ignore[union-attr]
     assert draft.get("age").low == 40  # type: ignore[union-attr]

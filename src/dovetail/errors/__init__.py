@@ -26,14 +26,12 @@ private value.
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from . import remedies
 from .python import words
 from .remedies import Advice, ChoosePayment, Remedy
-
-_LONGEST_SHOWN = 80
+from .values import shown
 
 
 class Place(NamedTuple):
@@ -107,23 +105,6 @@ def _restored(kind: type[DovetailError], args: tuple[Any, ...], fields: dict[str
     error.args = args
     error.__dict__.update(fields)
     return error
-
-
-def shown(value: object) -> str:
-    """Return `repr(value)`, cut where a hostile value would fill the screen."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
-        return f"an integer of about {value.bit_length() * 30103 // 100000} digits"
-    try:
-        text = _decimal(value) if isinstance(value, Fraction) else repr(value)
-    except ValueError:  # Python refuses to write out integers of thousands of digits
-        return f"a {type(value).__name__} too long to show"
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
-
-
-def _decimal(value: Fraction) -> str:
-    """Return an exact number as a person writes it: a decimal where that is exact."""
-    short = repr(float(value)) if abs(value) < 10**300 else ""
-    return short if short and Fraction(short) == value else str(value)
 
 
 class InvalidParameter(DovetailError, ValueError):

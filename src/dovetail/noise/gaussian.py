@@ -14,13 +14,14 @@ from flint import arb
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.errors.values import exact_text
 from dovetail.exact import ball, nearest
 from dovetail.exact.bell import Bell
 
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
-from .piecewise import shown, text
+from .piecewise import shown
 
 _FIX = "Give the scale of the bell, for example 5."
 _LEAST, _MOST = Fraction(1, 1000), Fraction(10**15)
@@ -211,4 +212,4 @@ class DiscreteGaussian(IntegerNoise):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` makes the same noise again."""
-        return {"kind": self.kind, "sigma": text(self.sigma)}
+        return {"kind": self.kind, "sigma": exact_text(self.sigma)}

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from dovetail import check
 from dovetail.check import Real
+from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Potential, Stretch
 
 from .decaying import DecayingNoise
-from .piecewise import listing, read, text
+from .piecewise import listing, read
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +72,7 @@ class PiecewiseGeometric(DecayingNoise):
         """Return plain data from which `from_dict` makes the same noise again."""
         return {
             "kind": self.kind,
-            "rates": [text(rate) for rate in self.rates],
+            "rates": [exact_text(rate) for rate in self.rates],
             "breaks": [str(point) for point in self.breaks],
         }
 

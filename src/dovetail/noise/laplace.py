@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from dovetail import check, sampling
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Potential, Slab, Stretch
 
 from .decaying import DecayingNoise
 from .geometric import PiecewiseGeometric, pieces
-from .piecewise import listing, read, text
+from .piecewise import listing, read
 from .real import RealNoise
 
 # The lattice of `sample` is this fine a part of the noise's smallest scale.
@@ -123,8 +124,8 @@ class PiecewiseLaplace(RealNoise):
         """Return plain data from which `from_dict` makes the same noise again."""
         return {
             "kind": self.kind,
-            "rates": [text(rate) for rate in self.rates],
-            "breaks": [text(point) for point in self.breaks],
+            "rates": [exact_text(rate) for rate in self.rates],
+            "breaks": [exact_text(point) for point in self.breaks],
         }
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dovetail import check
 from dovetail.errors import InvalidParameter
+from dovetail.errors.values import exact_text
 
 MOST_PIECES = 64
 _SMALLEST = Fraction(1, 10**100)
@@ -67,19 +68,7 @@ def shown(value: Fraction) -> str:
     """Return a rational so that it can be pasted back: 5, '0.2' or '1/3'."""
     if value.denominator == 1:
         return str(value.numerator)
-    return repr(text(value))
-
-
-def text(value: Fraction) -> str:
-    """Return a rational as text: a short decimal where that is exact, a ratio otherwise.
-
-    >>> text(Fraction(1, 5)), text(Fraction(1, 3)), text(Fraction(5))
-    ('0.2', '1/3', '5')
-    """
-    short = repr(float(value))
-    if "e" not in short and Fraction(short) == value:
-        return short.removesuffix(".0")
-    return str(value)
+    return repr(exact_text(value))
 
 
 def listing(values: tuple[Fraction, ...]) -> str:

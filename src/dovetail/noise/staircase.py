@@ -19,13 +19,14 @@ from flint import arb
 
 from dovetail import check
 from dovetail.check import Real
+from dovetail.errors.values import exact_text
 from dovetail.exact import ball, nearest
 from dovetail.sampling import Run
 
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
-from .piecewise import read, shown, text
+from .piecewise import read, shown
 
 _EPSILON = "Give the privacy parameter, for example 0.5."
 _GAMMA = "Give the share of a step that is high, for example 0.4, or leave it out for the best."
@@ -190,7 +191,7 @@ class StaircaseNoise(IntegerNoise):
         """Return plain data from which `from_dict` makes the same noise again."""
         return {
             "kind": self.kind,
-            "epsilon": text(self.epsilon),
-            "gamma": None if self.gamma is None else text(self.gamma),
+            "epsilon": exact_text(self.epsilon),
+            "gamma": None if self.gamma is None else exact_text(self.gamma),
             "sensitivity": str(self.sensitivity),
         }

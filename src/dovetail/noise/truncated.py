@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from dovetail import check, sampling
 from dovetail.check import Real
+from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Stretch
 
 from .arrays import Floats
 from .decaying import DecayingNoise
 from .laplace import FINENESS
-from .piecewise import read, shown, text
+from .piecewise import read, shown
 from .real import RealNoise
 
 _EPSILON = "Give the rate of the noise before it is cut, for example 0.5."
@@ -89,7 +90,7 @@ class TruncatedGeometric(DecayingNoise):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` makes the same noise again."""
-        return {"kind": self.kind, "epsilon": text(self.epsilon), "bound": str(self.bound)}
+        return {"kind": self.kind, "epsilon": exact_text(self.epsilon), "bound": str(self.bound)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,4 +161,4 @@ class TruncatedLaplace(RealNoise):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` makes the same noise again."""
-        return {"kind": self.kind, "epsilon": text(self.epsilon), "bound": text(self.bound)}
+        return {"kind": self.kind, "epsilon": exact_text(self.epsilon), "bound": exact_text(self.bound)}

@@ -25,6 +25,10 @@ _ASKED = {
 }
 
 
+def _unread(source: Any, table: str | None) -> Schema:
+    raise NotImplementedError("A schema is drafted by dovetail.engines: import it first.")
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """The public columns of a table; `place` is the file that they were read from.
@@ -39,7 +43,7 @@ class Schema:
     columns: Any = field(default=())
     place: Path | None = field(default=None, compare=False, repr=False)
     # Set by `dovetail.engines`: proposing a schema reads rows, and nothing here does.
-    drafter: ClassVar[Callable[[Any, str | None], Schema]]
+    drafter: ClassVar[Callable[[Any, str | None], Schema]] = _unread
     encoding: str | None = None
 
     def __post_init__(self) -> None:

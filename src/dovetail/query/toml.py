@@ -11,6 +11,7 @@ from typing import Any
 
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import DraftSchema
+from dovetail.errors.values import exact_text
 
 from .column import Column
 
@@ -84,15 +85,8 @@ def _listed(values: list[Any], key: str = "values") -> str:
 
 
 def plain(value: Any) -> str:
-    """Return a value as a curator would write it: a short decimal where that is exact.
-
-    >>> plain(Fraction(84, 25)), plain(Fraction(1, 3)), plain(Fraction(7))
-    ('3.36', '1/3', '7')
-    """
-    if not isinstance(value, Fraction) or value.denominator == 1:
-        return str(value)
-    decimal = repr(float(value))
-    return decimal if Fraction(decimal) == value else str(value)
+    """Return a value as a curator would write it."""
+    return exact_text(value, exponent=True) if isinstance(value, Fraction) else str(value)
 
 
 def _written(value: Any) -> str:

@@ -1,0 +1,35 @@
+"""Show values: exactly, and within a line."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+_LONGEST_SHOWN = 80
+_LARGEST = 10**300
+
+
+def shown(value: object) -> str:
+    """Return `repr(value)`, cut where a hostile value would fill the screen."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"an integer of about {value.bit_length() * 30103 // 100000} digits"
+    try:
+        text = exact_text(value, exponent=True) if isinstance(value, Fraction) else repr(value)
+    except ValueError:  # Python refuses to write out integers of thousands of digits
+        return f"a {type(value).__name__} too long to show"
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+
+
+def exact_text(value: Fraction, *, exponent: bool = False) -> str:
+    """Return an exact number as a person writes it: a short decimal where that is exact, else a ratio.
+
+    Very small and large decimals need an exponent, which not every reader of them takes.
+
+    >>> exact_text(Fraction(84, 25)), exact_text(Fraction(1, 3)), exact_text(Fraction(7))
+    ('3.36', '1/3', '7')
+    >>> exact_text(Fraction(1, 10**8)), exact_text(Fraction(1, 10**8), exponent=True)
+    ('1/100000000', '1e-08')
+    """
+    short = repr(float(value)) if abs(value) < _LARGEST else "e"
+    if ("e" in short and not exponent) or short == "e" or Fraction(short) != value:
+        return str(value)
+    return short.removesuffix(".0")
