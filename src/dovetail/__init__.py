@@ -52,12 +52,16 @@ _HOME = {
     "Histogram": "query",
     "Linear": "query",
     "Mean": "query",
+    "Median": "query",
+    "Quantiles": "query",
+    "Ranges": "query",
     "Schema": "engines",
     "Source": "engines",
     "Std": "query",
     "Sum": "query",
     "Variance": "query",
     "Answer": "answers",
+    "RangeAnswer": "answers",
     "Plan": "answers",
     "Quote": "answers",
     "Session": "session",
@@ -93,13 +97,17 @@ __all__ = [
     "LedgerError",
     "Linear",
     "Mean",
+    "Median",
     "MissingKeys",
     "MissingPrice",
     "PiecewiseGeometric",
     "PiecewiseLaplace",
     "Plan",
     "PrivacyLoss",
+    "Quantiles",
     "Quote",
+    "RangeAnswer",
+    "Ranges",
     "RequestConflict",
     "Schema",
     "Session",
@@ -129,7 +137,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
-    from .answers import Answer, Plan, Quote
+    from .answers import Answer, Plan, Quote, RangeAnswer
     from .designer import Comparison, Design, Goal, compare, design
     from .engines import Schema, Source
     from .errors import (
@@ -162,7 +170,20 @@ if TYPE_CHECKING:
         TruncatedLaplace,
     )
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
-    from .query import Column, Count, CountDistinct, Histogram, Linear, Mean, Std, Sum, Variance
+    from .query import (
+        Column,
+        Count,
+        CountDistinct,
+        Histogram,
+        Linear,
+        Mean,
+        Median,
+        Quantiles,
+        Ranges,
+        Std,
+        Sum,
+        Variance,
+    )
     from .session import Session
 
 

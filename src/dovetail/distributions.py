@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dovetail.answers.ranges import RangeAnswer
 from dovetail.asking import Asking, paid
 from dovetail.check import Real
-from dovetail.query.distributions import Std, Variance
+from dovetail.query.distributions import Kind, Median, Quantiles, Ranges, Std, Variance
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, Plan
@@ -85,6 +86,107 @@ class AskingDistributions(Asking):
         )
         query = Std(column, low, high, step, where, _named(by), keys, bins, sample)
         return self._answered([query], payment)[0]
+
+    @paid
+    def quantiles(
+        self,
+        column: str,
+        qs: Sequence[Real],
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        kind: Kind = "disc",
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return quantiles, each with an interval that needs no assumption on the rows.
+
+        `kind` "disc" is the least value with at least q of the rows up to it, "cont" interpolates between two
+        rows as SQL's PERCENTILE_CONT does. 0 is the least value and 1 the largest, which one row alone
+        decides: 0.01 and 0.99 are much more exact.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Quantiles(column, tuple(qs), low, high, step, where, _named(by), keys, bins, kind)
+        return self._answered([query], payment)[0]
+
+    @paid
+    def median(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        kind: Kind = "disc",
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return the median of a column with its interval; it is the quantile 0.5."""
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Median(column, low, high, step, where, _named(by), keys, bins, kind)
+        return self._answered([query], payment)[0]
+
+    @paid
+    def ranges(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> RangeAnswer:
+        """Return counts of all ranges of values at once: any range, the distribution function, any quantile.
+
+        They come from one noisy tree; asking the answer for more of them is free.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Ranges(column, low, high, step, where, _named(by), keys, bins)
+        return RangeAnswer.of(self._answered([query], payment)[0])
 
 
 def _named(by: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -3,5 +3,6 @@
 from .answer import Answer
 from .plan import Plan
 from .quote import Quote
+from .ranges import RangeAnswer
 
-__all__ = ["Answer", "Plan", "Quote"]
+__all__ = ["Answer", "Plan", "Quote", "RangeAnswer"]

@@ -1,7 +1,7 @@
 """What is asked: public columns, conditions, cells, measures, and the texts that spell them."""
 
 from .column import Column
-from .distributions import Std, Variance
+from .distributions import Median, Quantiles, Ranges, Std, Variance
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
 
@@ -12,7 +12,10 @@ __all__ = [
     "Histogram",
     "Linear",
     "Mean",
+    "Median",
+    "Quantiles",
     "Query",
+    "Ranges",
     "Schema",
     "Std",
     "Sum",

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from dovetail.errors import InvalidParameter
+from dovetail.check import choice, rational
+from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.noise import Geometric
 
 from .canonical import Question
 from .condition import Condition
 from .lattice import Lattice
-from .measures import Dispersion
-from .partitions import axes_of
+from .measures import Dispersion, QuantileValues, RankCounts
+from .partitions import Steps, axes_of, public_cells
 from .queries import condition, lattice, limited
 from .schema import Table
 
 # Squares of the range must fit where sums of them are kept.
 LARGEST_RANGE = 2**26
+MOST_POINTS = 10**7
+MOST_QUANTILES = 1000
+_QS = "Give numbers from 0 (the least value) to 1 (the largest), such as 0.25, 0.5 and 0.75."
+
+Kind: TypeAlias = Literal["disc", "cont"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,94 @@ class Std(Variance):
     root = True
 
 
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """How many rows lie in every range of values of a column: one noisy tree answers them all.
+
+    Each row is clamped to [low, high] and rounded to a multiple of step; rows without a number are left out.
+    Of the three, what is left out is what the schema declares. The levels of the tree are chosen from the
+    number of values, for geometric noise, which is the best for a pure budget.
+
+    >>> Ranges("age", low=0, high=100, step=1).column
+    'age'
+    """
+
+    column: str
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    where: str | Condition | None = None
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    bins: Any = None
+
+    def checked(self, table: Table) -> Question:
+        steps, widths, axes = _tree(self, table)
+        return Question(RankCounts(steps, widths), axes, condition(self.where, table))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Quantiles of a column: 0.5 is the median, 0 the least value, 1 the largest.
+
+    The least and the largest value are decided by one row; 0.01 and 0.99 are much more exact. `kind` "disc"
+    is the least value with at least q of the rows up to it, "cont" interpolates between two rows. Bounds
+    and step are those of `Ranges`.
+
+    >>> Quantiles("age", (0.25, 0.5, 0.75), low=0, high=100, step=1).qs
+    (0.25, 0.5, 0.75)
+    """
+
+    column: str
+    qs: tuple[Any, ...]
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    where: str | Condition | None = None
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    bins: Any = None
+    kind: Kind = "disc"
+
+    def checked(self, table: Table) -> Question:
+        choice("kind", self.kind, ("disc", "cont"))
+        qs = tuple(rational("qs", q, _QS) for q in self.qs)
+        if not 0 < len(qs) <= MOST_QUANTILES or len(set(qs)) < len(qs) or not all(0 <= q <= 1 for q in qs):
+            allowed = f"1 to {MOST_QUANTILES} different numbers from 0 to 1"
+            raise InvalidParameter("qs", self.qs, allowed, _QS)
+        steps, widths, axes = _tree(self, table)
+        if len(qs) > 1 and any(axis.field.name == "q" for axis in axes):
+            raise InvalidQuery("A column called q would stand twice in the answer.", "Ask for one quantile.")
+        measure = QuantileValues(steps, widths, qs, self.kind)
+        return Question(measure, axes, condition(self.where, table))
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The median of a column: the quantile 0.5, with the same options.
+
+    >>> Median("age", low=0, high=100, step=1).kind
+    'disc'
+    """
+
+    column: str
+    low: Any = None
+    high: Any = None
+    step: Any = None
+    where: str | Condition | None = None
+    by: tuple[str, ...] = ()
+    keys: Any = None
+    bins: Any = None
+    kind: Kind = "disc"
+
+    def checked(self, table: Table) -> Question:
+        bounds = (self.low, self.high, self.step)
+        cells = (self.by, self.keys, self.bins)
+        return Quantiles(self.column, (Fraction(1, 2),), *bounds, self.where, *cells, self.kind).checked(
+            table
+        )
+
+
 def _check_range(values: Lattice) -> None:
     steps = values.high - values.low
     if steps > LARGEST_RANGE:
@@ -71,3 +167,25 @@ def _check_range(values: Lattice) -> None:
             f"at least 2^-26 of the range from low to high, which has {steps} steps",
             "Use a larger step or narrower bounds.",
         )
+
+
+def _tree(query: Ranges | Quantiles, table: Table) -> tuple[Steps, tuple[int, ...], tuple[Any, ...]]:
+    """Return the points, the levels of the tree over them, and the axes of the answer."""
+    values = lattice(query.column, query.low, query.high, query.step, table)
+    axes = limited(axes_of(query.by, query.keys, query.bins, table))
+    steps, groups = Steps(values), public_cells(axes) if axes else 1
+    if steps.cells * groups > MOST_POINTS:
+        raise InvalidParameter(
+            "step",
+            values.step,
+            f"large enough for at most {MOST_POINTS} values in all groups; there are {steps.cells * groups}",
+            "Use a larger step, narrower bounds or fewer groups.",
+        )
+    return steps, _widths(steps.cells), axes
+
+
+def _widths(cells: int) -> tuple[int, ...]:
+    """Return the levels with the least mean variance of a range; at equal price, noise grows with levels."""
+    from dovetail.workloads.tree_shapes import best_tree
+
+    return best_tree(cells, lambda levels: Geometric(Fraction(1, levels)).variance()).tree.widths

@@ -161,7 +161,7 @@ class Ranges:
         # Cells are looked at from the right; what is below -bar from there is above bar from here.
         turned, quick = (target.above - g)[:-1][::-1], most[:-1][::-1]
         high = last - _first(turned, quick, lambda u, widening: bar(last - 1 - u, widening), default=last)
-        point = self._point(exact, kind)
+        point = self.point(exact, kind)
         return Quantile(exact, min(max(point, float(low)), float(max(low, high))), low, max(low, high))
 
     def quantiles(self, qs: Sequence[Real], chance: Real, kind: Kind = "disc") -> list[Quantile]:
@@ -169,7 +169,8 @@ class Ranges:
         each = check.probability("chance", chance, _CHANCE) / max(len(qs), 1)
         return [self.quantile(q, each, kind) for q in qs]
 
-    def _point(self, q: Fraction, kind: Kind) -> float:
+    def point(self, q: Fraction, kind: Kind = "disc") -> float:
+        """Return the estimate of a quantile alone, from the rising counts."""
         rows = self.monotone
         total = float(rows[-1])
 

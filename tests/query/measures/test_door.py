@@ -12,7 +12,21 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.errors import InvalidQuery
-from dovetail.query import Column, Count, CountDistinct, Histogram, Linear, Mean, Schema, Std, Sum, Variance
+from dovetail.query import (
+    Column,
+    Count,
+    CountDistinct,
+    Histogram,
+    Linear,
+    Mean,
+    Median,
+    Quantiles,
+    Ranges,
+    Schema,
+    Std,
+    Sum,
+    Variance,
+)
 from dovetail.query.measures import MEASURES, read_measure
 from dovetail.query.reading import read_question
 
@@ -103,6 +117,9 @@ QUERIES = [
     Sum("x", low=-1, high=2, step="1/4", by=("k",)),
     Mean("n", low=0, high=9, step=1),
     Linear("day", {"2024-01-01": 1, "2024-01-02": "-0.5"}, step="0.25"),
+    Ranges("n", low=0, high=99, step=1, by=("k",)),
+    Median("x", low=-1, high=2, step="1/4"),
+    Quantiles("n", ("1/3", 1), low=0, high=9, step=1, kind="cont"),
     Variance("n", low=0, high=9, step=1),
     Std("x", low=-1, high=2, step="1/4", by=("k",), sample=True),
     Linear("k", {"a": 1, None: "0.5"}, step="0.5"),

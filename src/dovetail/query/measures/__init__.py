@@ -13,13 +13,16 @@ from .bars import Bar, half_width
 from .distinct import Distinct
 from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
 from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
+from .quantile_values import QuantileValues
+from .rank_counts import RankCounts
 from .rows import Rows
 from .spread import Dispersion
 from .total import Total
 from .weighted import Weighted
 
 MEASURES: dict[str, type[Measure]] = {
-    measure.kind: measure for measure in (Rows, Distinct, Total, Average, Weighted, Dispersion)
+    measure.kind: measure
+    for measure in (Rows, Distinct, Total, Average, Weighted, Dispersion, RankCounts, QuantileValues)
 }
 
 
@@ -52,6 +55,8 @@ __all__ = [
     "Distinct",
     "Measure",
     "Move",
+    "QuantileValues",
+    "RankCounts",
     "Reach",
     "RowCount",
     "Rows",

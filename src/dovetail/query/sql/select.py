@@ -11,7 +11,7 @@ from sqlglot import exp
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.condition import Condition
-from dovetail.query.distributions import Std, Variance
+from dovetail.query.distributions import Median, Quantiles, Std, Variance
 from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
 
@@ -31,7 +31,13 @@ _INSTEAD = {
 }
 
 
-_METHODS: dict[type, str] = {exp.Sum: "sum", exp.Avg: "mean"}
+_METHODS: dict[type, str] = {
+    exp.Sum: "sum",
+    exp.Avg: "mean",
+    exp.Median: "median",
+    exp.WithinGroup: "quantiles",
+}
+_PERCENTILES: dict[type, str] = {exp.PercentileCont: "cont", exp.PercentileDisc: "disc"}
 _DEVIATIONS = (exp.StddevPop, exp.StddevSamp, exp.Stddev)
 # STDDEV and VARIANCE alone are of a sample, as in PostgreSQL and DuckDB.
 _SPREADS: dict[type, tuple[type[Variance], bool, str]] = {
@@ -219,7 +225,30 @@ class _Reader:
             name = self._name(node.this)
             bounds = self._bounds(node, name)
             return kind(name, *bounds, condition, by, sample=sample), f"{title}_{name}"
+        if (found := self._quantile(node)) is not None:
+            q, kind, name, title = found
+            bounds = self._bounds(node, name)
+            if title == "median":
+                return Median(name, *bounds, condition, by, kind=kind), f"median_{name}"
+            return Quantiles(name, (q,), *bounds, condition, by, kind=kind), f"{title}_{name}"
         raise self.outside(node)
+
+    def _quantile(self, node: Any) -> tuple[str, Any, str, str] | None:
+        """Return q, how it falls between rows, the column and a title; None for anything else.
+
+        MEDIAN interpolates, as in PostgreSQL's PERCENTILE_CONT(0.5) and in DuckDB.
+        """
+        if isinstance(node, exp.Median) and not _more_than(node, "this"):
+            return "0.5", "cont", self._name(node.this), "median"
+        if not isinstance(node, exp.WithinGroup) or type(node.this) not in _PERCENTILES:
+            return None
+        ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+        plain = len(ordered) == 1 and not _more_than(ordered[0], "this", "nulls_first")
+        q = node.this.this
+        if not plain or not isinstance(q, exp.Literal) or q.is_string or _more_than(node.this, "this"):
+            return None
+        kind = _PERCENTILES[type(node.this)]
+        return q.this, kind, self._name(ordered[0].this), f"percentile_{kind}"
 
     def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
         names = [self._name(each) for each in node.this.expressions]

@@ -1,0 +1,114 @@
+"""The answer of `ranges`: counts of any range, the distribution function, any quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from itertools import product
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Literal
+
+from dovetail.check import Real, probability, rational
+from dovetail.errors import InvalidParameter
+from dovetail.query.partitions import listed_axes
+
+from .answer import Answer
+from .numbers import plain_number
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from dovetail.workloads.ranges import Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A noisy number and an interval that holds the true one with probability `level`."""
+
+    value: int | float
+    low: int | float
+    high: int | float
+    level: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.value:g} ({self.low:g} to {self.high:g} at {float(self.level):.4g})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RangeAnswer(Answer):
+    """A noisy tree over the values of a column; asking it for more is post-processing and costs nothing.
+
+    The rows of its table count how many rows have at most each value; their error bars hold for all values of
+    a group at once. `group` names the cell of the columns of `by`, as a tuple of keys.
+    """
+
+    @classmethod
+    def of(cls, answer: Answer) -> RangeAnswer:
+        """Return the answer of a `Ranges` query with what can be asked of it."""
+        return cls(**{each.name: getattr(answer, each.name) for each in fields(answer)})
+
+    def range(
+        self, a: Real | None = None, b: Real | None = None, *, group: Sequence[Any] = (), level: Real = 0.95
+    ) -> Estimate:
+        """Return how many rows have a <= value <= b; rows beyond the bounds count at the bounds."""
+        at = probability("level", level, "Give a number such as 0.95.")
+        ranges, last = self._tree(group), self._measure.steps.cells - 1
+        first = 0 if a is None else min(max(ceil(self._place("a", a)), 0), last + 1)
+        end = last if b is None else max(min(floor(self._place("b", b)), last), -1)
+        if first > end:
+            if a is not None and b is not None and rational("a", a) > rational("b", b):
+                raise InvalidParameter("b", b, f"at least a, which is {a}", "Are they the wrong way round?")
+            return Estimate(0, 0, 0, at)
+        low, high = ranges.interval(first, end, 1 - at)
+        return Estimate(ranges.count(first, end), max(low, 0), max(high, 0), at)
+
+    def quantile(
+        self,
+        q: Real,
+        *,
+        group: Sequence[Any] = (),
+        kind: Literal["disc", "cont"] = "disc",
+        level: Real = 0.95,
+    ) -> Estimate:
+        """Return a quantile of these rows; with probability `level` the true one lies within its interval.
+
+        q = 0 is the least value and q = 1 the largest; 0.01 and 0.99 are much more exact.
+        """
+        at = probability("level", level, "Give a number such as 0.95.")
+        found = self._tree(group).quantile(q, 1 - at, kind)
+        point, low, high = map(self._value, (found.point, found.low, found.high))
+        return Estimate(point, low, high, at)
+
+    def cdf(self, *, group: Sequence[Any] = (), level: Real = 0.95) -> pyarrow.Table:
+        """Return the rows up to each value with a band that holds for all values at once."""
+        import pyarrow
+
+        at = probability("level", level, "Give a number such as 0.95.")
+        ranges, steps = self._tree(group), self._measure.steps
+        low, high = ranges.band(1 - at)
+        values = [plain_number(Fraction(point)) for point in steps.labels]
+        return pyarrow.table({steps.field.name: values, "value": ranges.cumulative, "low": low, "high": high})
+
+    @property
+    def _measure(self) -> Any:
+        return self.query.measure
+
+    def _tree(self, group: Sequence[Any]) -> Ranges:
+        """Return the tree of a group."""
+        keys = list(product(*(axis.labels for axis in listed_axes(self.query.axes))))
+        wanted = tuple(group) if not isinstance(group, str) else (group,)
+        if wanted not in keys:
+            known = ", ".join(map(str, keys[:4])) if self.query.axes else "left out: there are no groups"
+            raise InvalidParameter("group", group, f"one of the groups, such as {known}")
+        ranges: Ranges = self._measure.ranges(self.cells[keys.index(wanted)], self.noises)
+        return ranges
+
+    def _place(self, name: str, value: Real) -> Fraction:
+        lattice = self._measure.steps.lattice
+        steps: Fraction = rational(name, value, "Give a value of the column.") / lattice.step
+        return steps - int(lattice.low)
+
+    def _value(self, place: float) -> int | float:
+        lattice = self._measure.steps.lattice
+        return plain_number((lattice.low + Fraction(place)) * lattice.step)

@@ -1,0 +1,73 @@
+"""How many rows have at most each value of a column; with it, the count of every range of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dovetail.query.partitions import Axis, Steps
+
+from .bars import Bar, shared_chance
+from .measure import Cells
+from .tree_counts import TreeCounts, read_tree
+
+if TYPE_CHECKING:
+    from dovetail.noise import IntegerNoise
+
+
+@dataclass(frozen=True, slots=True)
+class RankCounts(TreeCounts):
+    """The distribution function of a column, in rows."""
+
+    kind = "ranges"
+
+    def never_negative(self) -> bool:
+        return True
+
+    def outputs(self) -> tuple[Steps, ...]:
+        field = replace(self.steps.field, name=f"{self.steps.field.name} up to")
+        return (Steps(replace(self.steps.lattice, field=field)),)
+
+    def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
+        return [Fraction(count) for cell in cells for count in self.ranges(cell, noises).cumulative.tolist()]
+
+    def intervals(
+        self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
+    ) -> list[Bar]:
+        # Those of one cell hold together in any case: they are the band of its distribution function.
+        each = shared_chance(chance, len(cells)) if simultaneous else chance
+        found = []
+        for cell in cells:
+            ranges = self.ranges(cell, noises)
+            for value, low, high in zip(
+                ranges.cumulative.tolist(), *(end.tolist() for end in ranges.band(each)), strict=True
+            ):
+                found.append(Bar(min(Fraction(low), Fraction(value)), max(Fraction(high), Fraction(value))))
+        return found
+
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
+        """Return the error of the count up to one value, the one whose count has the largest variance."""
+        from dovetail.workloads.tree_queries import prefix_variances, range_error
+
+        tree = self.tree()
+        edges = np.unique(np.linspace(1, tree.cells, min(tree.cells, 4096)).round().astype(np.int64))
+        worst = int(edges[int(np.argmax(prefix_variances(tree, 1.0, 0.0, edges)))]) - 1
+        law = range_error(tree, noises[0], 0, worst)
+        return Fraction(law.two_sided(shared_chance(chance, cells)))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ranges": self.written_tree()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        return cls(*read_tree(data["ranges"], axes))
+
+    def words(self) -> str:
+        return f"rows up to each {self.steps.field.name}"
+
+    def json_number(self, value: Fraction) -> int | float:
+        return int(value) if value.denominator == 1 else float(value)

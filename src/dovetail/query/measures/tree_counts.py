@@ -1,0 +1,79 @@
+"""Counts in nested blocks of a column's points: what ranges and quantiles are made of.
+
+Level 0 counts the points of the lattice, the others blocks of them. One row moves one count of each level.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.query.partitions import Axis, Steps
+
+from .measure import Cells, Measure, RowCount
+from .moves import COUNTED, Component
+
+if TYPE_CHECKING:
+    from dovetail.noise import IntegerNoise
+    from dovetail.workloads.ranges import Ranges
+    from dovetail.workloads.trees import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCounts(Measure, ABC):
+    """Noisy counts of the points of a lattice in blocks of each of `widths`."""
+
+    steps: Steps
+    widths: tuple[int, ...]
+
+    def tree(self) -> Tree:
+        """Return the shape of the tree."""
+        from dovetail.workloads.trees import Tree
+
+        return Tree(self.steps.cells, self.widths)
+
+    def partition(self) -> tuple[Steps, ...]:
+        return (self.steps,)
+
+    def aggregates(self) -> tuple[RowCount, ...]:
+        return (RowCount(),)
+
+    def released(self, parts: Cells) -> tuple[int, ...]:
+        levels = self.tree().counts(np.array([count for (count,) in parts], np.int64))
+        return tuple(count for level in levels for count in level.tolist())
+
+    def components(self) -> tuple[Component, ...]:
+        named = (f"blocks of {width}" for width in self.widths)
+        return tuple(
+            Component(name, COUNTED, blocks) for name, blocks in zip(named, self.tree().blocks, strict=True)
+        )
+
+    def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
+        """Return what the released counts of one cell say; asked for again, it is the same object."""
+        return _ranges(self.tree(), noises[0], tuple(cell))
+
+    def written_tree(self) -> dict[str, Any]:
+        """Return what `read_tree` reads."""
+        return {"widths": list(self.widths)}
+
+
+def read_tree(data: Mapping[str, Any], axes: tuple[Axis, ...]) -> tuple[Steps, tuple[int, ...]]:
+    """Read the points, which stand last among the axes, and the widths of the blocks."""
+    steps = axes[-1]
+    assert isinstance(steps, Steps)
+    return steps, tuple(data["widths"])
+
+
+# Estimates, bars and pictures ask for the same few answers.
+@lru_cache(maxsize=64)
+def _ranges(tree: Tree, noise: IntegerNoise, cell: tuple[int, ...]) -> Ranges:
+    from dovetail.workloads.ranges import Ranges
+
+    ends = list(accumulate(tree.blocks))
+    return Ranges(tree, noise, np.split(np.array(cell, np.int64), ends[:-1]))

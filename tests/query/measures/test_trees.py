@@ -1,0 +1,177 @@
+"""Ranges and quantiles through a session: right values, intervals that cover, prices, refusals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow
+import pytest
+
+import dovetail as dv
+from dovetail.engines import Source, connect
+from dovetail.engines.aggregation import true_cells
+from dovetail.noise import Geometric
+from dovetail.pricing.sensitivity import moves
+from dovetail.query.neighbours import NEIGHBOURS
+from neighbour_changes import changed, lies_below
+
+ROWS = [(number * number % 97, "ab"[number % 3 == 0], number % 500) for number in range(3000)]
+DATA = pyarrow.table(
+    {name: list(column) for name, column in zip("xkp", zip(*ROWS, strict=True), strict=True)}
+)
+SCHEMA = dv.Schema(
+    [dv.Column("k", "text", values=["a", "b"]), dv.Column("x", "integer", low=0, high=99, step=1)]
+)
+QUIET = Geometric(20)
+
+
+def opened(folder: Path, **options: Any) -> dv.Session:
+    given = {"budget": dv.Budget.pure(10**4), "schema": SCHEMA} | options
+    return dv.Session(DATA, name="rows", ledger=folder / "rows.ledger", **given)
+
+
+def values(group: str = "ab") -> list[int]:
+    return sorted(x for x, k, _ in ROWS if k in group)
+
+
+def test_ranges_count_what_lies_in_them(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        answer = session.ranges("x", noise=QUIET)
+        assert isinstance(answer, dv.RangeAnswer)
+        for a, b in ((0, 99), (10, 10), (5, 60), (None, 40), (41, None), ("9.5", "20.5")):
+            low = -1 if a is None else float(a)
+            high = 100 if b is None else float(b)
+            true = sum(low <= x <= high for x in values())
+            found = answer.range(a, b, level="0.999999999")
+            assert found.low <= true <= found.high
+            assert found.value == pytest.approx(true, abs=1)
+        assert answer.range(200, 300).value == 0
+        cdf = answer.cdf().to_pydict()
+        counts = [sum(x <= top for x in values()) for top in range(100)]
+        assert np.allclose(cdf["value"], counts, atol=1)
+        assert session.ranges("x", noise=QUIET).stored
+        with pytest.raises(dv.InvalidParameter, match="wrong way round"):
+            answer.range(5, 3)
+        with pytest.raises(dv.InvalidParameter, match="no groups"):
+            answer.quantile(0.5, group=("a",))
+
+
+def test_quantiles_are_those_of_the_rows(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        qs = [0, "0.1", 0.5, "0.99", 1]
+        found = session.quantiles("x", qs, by="k", noise=QUIET)
+        assert found.table.column_names == ["k", "q", "value", "low", "high"]
+        true = [np.quantile(values(k), float(q), method="inverted_cdf") for k in "ab" for q in qs]
+        assert found.value == true
+        rows = session.ranges("x", by="k", noise=QUIET)
+        assert rows.quantile(0.5, group=("a",)).value == true[2]
+        middle = session.median("x", kind="cont", noise=QUIET)
+        assert middle.value == median(values())
+        sql = "SELECT k, MEDIAN(x), PERCENTILE_DISC(0.1) WITHIN GROUP (ORDER BY x) FROM data GROUP BY k"
+        table = session.sql(sql, noise=QUIET)
+        assert [column.name for column in table.valued] == ["median_x", "percentile_disc_x"]
+        assert table.value["median_x"] == [median(values(k)) for k in "ab"]
+        assert table.value["percentile_disc_x"] == [true[1], true[6]]
+
+
+def test_one_row_pays_once_for_each_level_and_a_replaced_one_twice(tmp_path: Path) -> None:
+    for number, (rule, factor) in enumerate((("add-remove", 1), ("replace", 2))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with opened(folder, neighbours=rule) as session:
+            quote = session.quote(dv.Ranges("x"), noise=Geometric("0.1"))
+            levels = len(quote.asked[0].noises)
+            assert levels == 2
+            assert quote.charge.epsilon == factor * levels * 10**8
+            (error,) = quote.errors()
+            assert error is not None
+            answer = session.ranges("x", within=error * 2)
+            assert answer.charge.epsilon < quote.charge.epsilon
+
+
+def test_persons_are_protected_with_all_their_rows(tmp_path: Path) -> None:
+    with opened(tmp_path, unit="p", max_rows=2, max_cells=1) as session:
+        answer = session.median("x", noise=Geometric(1))
+        assert answer.noises == (Geometric(1).stretched(2),) * 2
+        assert answer.charge.epsilon == 2 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        (dv.Ranges("x", 0, 10, 3), "multiple of step"),
+        (dv.Ranges("x", 0, 10**7, 1), "larger step"),
+        (dv.Quantiles("x", (1.5,)), "from 0 to 1"),
+        (dv.Quantiles("x", ()), "from 0 to 1"),
+        (dv.Quantiles("x", ("nan",)), "qs"),
+        (dv.Median("x", kind="mid"), "kind"),  # type: ignore[arg-type]
+        (dv.Median("k", 0, 1, 1), "only numbers"),
+        (dv.Median("x", by=("k",), keys="discover"), "histograms"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_is_refused_and_spends_nothing(
+    tmp_path: Path, query: Any, problem: str
+) -> None:
+    with opened(tmp_path) as session:
+        with pytest.raises(dv.DovetailError, match=problem):
+            session.batch([query], noise=Geometric(1))
+        with pytest.raises(dv.InvalidQuery, match="depends on the rows"):
+            session.median("x", within=1)
+        assert not session.begun
+
+
+def misses(chance: Fraction, q: str) -> float:
+    """Return how often the interval of a quantile of 60 rows with ties misses, of 400 draws."""
+    rows = [3] * 20 + [7] * 20 + list(range(20))
+    query = dv.Quantiles("x", (q,), low=0, high=19, step=1)
+    measure = query.checked(SCHEMA.table()).measure
+    noises = (Geometric("0.3"),) * len(measure.components())
+    true = np.quantile(rows, float(q), method="inverted_cdf")
+    exact = measure.released([(rows.count(x),) for x in range(20)])
+    drawn = np.array(noises[0].sample(400 * len(exact))).reshape(400, -1) + np.array(exact)
+    found = measure.intervals(drawn.tolist(), noises, chance, False)
+    return float(np.mean([not bar.low <= true <= bar.high for bar in found]))
+
+
+@pytest.mark.parametrize("q", ["0", "0.25", "0.5", "1"])
+def test_intervals_of_quantiles_cover(q: str) -> None:
+    """At a chance of 0.1, more than 0.2 of 400 misses happen less often than once in 10^9 runs."""
+    assert misses(Fraction(1, 10), q) <= 0.2
+
+
+def test_an_interval_that_promises_too_much_is_caught() -> None:
+    assert misses(Fraction(99, 100), "0.5") > 0.2
+
+
+KINDS: list[tuple[str, Any]] = [(k, x) for k in "ab" for x in (None, -1, 0, 1, 3, 5)]
+
+
+@pytest.mark.parametrize("by", [(), ("k",)])
+@pytest.mark.parametrize("rule", NEIGHBOURS)
+def test_no_neighbour_moves_more_than_declared(by: tuple[str, ...], rule: Any) -> None:
+    """A table of one row against an empty one and against every other row."""
+    database = duckdb.connect()
+    database.execute("CREATE TABLE t (n INTEGER, k VARCHAR, x TINYINT)")
+    for number, row in enumerate(KINDS):
+        database.execute("INSERT INTO t VALUES (?, ?, ?)", (number, *row))
+    engine = connect(Source.of(database, name="small", table="t"))
+    known = dv.Schema([dv.Column("k", "text", values=["a", "b"])]).table(engine.columns())
+
+    def asked(number: int) -> Any:
+        return dv.Quantiles("x", (0.5,), 0, 5, 1, f"n = {number}", by).checked(known)
+
+    found = [true_cells(engine, asked(number)) for number in range(len(KINDS) + 1)]
+    others = found[-1:] if rule == "add-remove" else found
+    allowed, reached = moves(asked(0), rule), 0
+    for one in found:
+        for another in others:
+            change = changed(asked(0), one, another)
+            assert any(lies_below(change, move) for move in allowed), change
+            reached = max(reached, sum(map(len, change)))
+    assert reached == max(map(len, allowed))
