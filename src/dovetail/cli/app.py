@@ -57,8 +57,8 @@ class Frame(TyperGroup):
 
 # In the order of the help.
 COMMANDS = (
-    *("demo", "release", "sql", "price", "design", "compare", "noise", "audit", "schema", "ledger", "paper"),
-    "version",
+    *("demo", "release", "sql", "online", "price", "design", "compare", "noise", "audit", "schema"),
+    *("ledger", "paper", "version"),
 )
 
 

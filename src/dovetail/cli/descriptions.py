@@ -86,6 +86,11 @@ def entry_in_words(what: str) -> str:
 
             asked = (question_in_words(read_question(each["question"])) for each in body["asked"])
             return "; ".join(asked)[:_LONGEST]
+        if "online" in body:
+            columns = ", ".join(axis["column"][0] for axis in body["online"]["asked"]["axes"])
+            return f"online run over {columns}"[:_LONGEST]
+        if body.get("opening") is True:
+            return f"opening measurement of online run {body['run']}"
         if what.startswith("plan "):
             from dovetail.noise import from_dict
 

@@ -72,11 +72,11 @@ class QueryOptions:
         if self.weights is not None:
             return self._linear(self.weights, source)
         by = self.columns
-        keys: dict[str, Any] = {**_by_column("keys", self.keys or (), source)}
+        keys: dict[str, Any] = {**read_by_column("keys", self.keys or (), source)}
         keys |= dict.fromkeys(self.discovered, "discover")
         cells = {
             "keys": keys or None,
-            "bins": _by_column("bins", self.bins or (), source) or None,
+            "bins": read_by_column("bins", self.bins or (), source) or None,
         }
         self._check_cells(source)
         if chosen and chosen[0] in _of_columns():
@@ -207,7 +207,7 @@ def _explained(source: Source, column: str, by: str) -> str:
     )
 
 
-def _by_column(option: str, words: Sequence[str], source: Source) -> dict[str, list[Any]]:
+def read_by_column(option: str, words: Sequence[str], source: Source) -> dict[str, list[Any]]:
     """Read COLUMN=VALUE,VALUE,... into values of the column's type."""
     found: dict[str, list[Any]] = {}
     for word in words:

@@ -7,13 +7,15 @@ measures; of all attempts at most one is stored, and nothing that was not stored
 from __future__ import annotations
 
 import json
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dovetail.errors import LedgerBusy
 from dovetail.privacy import Charge
-from dovetail.release.account import Request, StoredAnswer
+from dovetail.release.account import Request, Reservation, StoredAnswer
 
 from .base import Base
 from .occupied_cells import OccupiedCells
@@ -26,17 +28,30 @@ if TYPE_CHECKING:
     from .region import Region
     from .run_plan import RunAccount, RunPlan
 
+# How long to wait for another process that measures, in all five seconds.
+_TRIES, _PAUSE = 50, 0.1
+
 
 def first_measurement(account: RunAccount, plan: RunPlan, analyst: str, truth: OccupiedCells) -> str:
     """Return what the run measured when it was opened, as it is stored; measure it if nobody has."""
     body = json.dumps({"run": plan.id, "opening": True})
     request = Request(body, Charge.zero(), analyst, key=f"opening of run {plan.id}", plan=plan.id)
-    given = account.reserve(request)
+    given = _reserved(account, request)
     if isinstance(given, StoredAnswer):
         return given.answer
     answer = json.dumps(_measured(plan, truth), separators=(",", ":"))
     account.settle(given, answer)
     return answer
+
+
+def _reserved(account: RunAccount, request: Request) -> Reservation | StoredAnswer:
+    """Reserve the measurement, or wait a moment for whoever is at it; a dead one's is taken over later."""
+    for _ in range(_TRIES):
+        try:
+            return account.reserve(request)
+        except LedgerBusy:
+            sleep(_PAUSE)
+    return account.reserve(request)
 
 
 def _measured(plan: RunPlan, truth: OccupiedCells) -> dict[str, Any]:
