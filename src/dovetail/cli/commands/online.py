@@ -32,8 +32,8 @@ Unchecked = Annotated[
 
 _TOGETHER = 100
 _EPILOG = o.examples(
-    "dovetail online adult --columns sex,race,income --queries 1000 --questions asked.txt",
-    "echo \"sex = 'Male'\" | dovetail online adult --columns sex,income --queries 100 --budget epsilon=1",
+    "dovetail online adult --columns sex,race --queries 99 --questions asked.txt",
+    "echo '*' | dovetail online adult --columns sex --queries 9 --epsilon 0.1",
 )
 
 
