@@ -14,13 +14,6 @@ from .budget_syntax import chosen
 from .noise_syntax import read_noise
 from .terminal import working
 
-_WAYS = """Nothing says how this answer is paid for. Choose one:
-  --within 5                 the error you can live with, 95 times of 100
-  --epsilon 0.1              the worst-case privacy loss it may cost
-  --noise mixture:0.2,1,5    a noise of your own
-  --queries 20               one of 20 equal shares of the whole budget
-  --within 5 --queries 20    20 answers of that error, paid together"""
-
 
 @dataclass(frozen=True, slots=True)
 class PaymentOptions:
@@ -48,7 +41,7 @@ class PaymentOptions:
         ways = {"--within": self.within, "--epsilon or --zeta": spend, "--noise": self.noise}
         given = [way for way, value in ways.items() if value is not None]
         if not given and slots is None:
-            raise MissingPrice(_WAYS)
+            raise MissingPrice
         if len(given) > 1 or (spend is not None and slots is not None):
             listed = given if slots is None else [*given, "--queries"]
             raise InvalidQuery(

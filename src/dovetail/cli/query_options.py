@@ -190,7 +190,7 @@ def _explained(source: Source, column: str, by: str) -> str:
         [
             f"The cells of {column} must be public before the data are asked, and nothing says what they "
             "are. If they were read off the rows, a cell could exist because of one single person, and its "
-            "mere appearance would tell on them. So they come from elsewhere: a code book, a map, the law.",
+            "appearance would reveal them. So they come from elsewhere: a code book, a map, the law.",
             "",
             "Draft a schema (it looks at the rows: for your eyes only), review it, then ask:",
             f"  dovetail schema draft {data}",
