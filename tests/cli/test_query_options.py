@@ -64,6 +64,17 @@ def test_spreads_are_asked_like_means(run, people: Path) -> None:
     assert "not both" in run(*asked, "--mean", "age", "--std", "age", *paid, code=2).stderr
 
 
+def test_quantiles_and_ranges_are_asked_like_means(run, people: Path) -> None:
+    people.with_suffix(".toml").write_text(AGES)
+    asked = ("release", "people.csv", "--epsilon", "1", "--budget", "epsilon=9")
+    assert "median of age" in run(*asked, "--median", "age").stdout
+    rows = json.loads(run(*asked, "--quantiles", "age=0.25,0.75", "--json").stdout)["rows"]
+    assert [row["keys"]["q"] for row in rows] == ["1/4", "3/4"]
+    assert len(json.loads(run(*asked, "--ranges", "age", "--json").stdout)["rows"]) == 100
+    assert "COLUMN=Q" in run(*asked, "--quantiles", "age", code=2).stderr
+    assert "from 0 to 1" in run(*asked, "--quantiles", "age=2", code=2).stderr
+
+
 def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text('a, b,"c, d"\n1,2,3\n')
     cells = ("--keys", "a=1", "--keys", "b=2", "--keys", "c, d=3")

@@ -98,6 +98,17 @@ Variance: TypeAlias = Annotated[
 Std: TypeAlias = Annotated[
     str | None, typer.Option("--std", metavar="COLUMN", help="The standard deviation of this column.")
 ]
+Median: TypeAlias = Annotated[
+    str | None, typer.Option("--median", metavar="COLUMN", help="The median of this column.")
+]
+Quantiles: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--quantiles", metavar="COLUMN=QS", help="Quantiles of a column: age=0.25,0.5,0.75."),
+]
+Ranges: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--ranges", metavar="COLUMN", help="How many rows have at most each value of this column."),
+]
 Sample: TypeAlias = Annotated[
     bool, typer.Option("--sample", help="With --variance or --std, divide by n - 1 instead of n.")
 ]

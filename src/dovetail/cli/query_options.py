@@ -38,6 +38,9 @@ class QueryOptions:
     variance: o.Variance = None
     std: o.Std = None
     sample: o.Sample = False
+    median: o.Median = None
+    quantiles: o.Quantiles = None
+    ranges: o.Ranges = None
     distinct: o.Distinct = False
     weights: o.Weights = None
     low: o.Low = None
@@ -93,7 +96,17 @@ class QueryOptions:
     def _of_column(self, option: str, source: Source, cells: dict[str, Any]) -> Query:
         """Return the query of a statistic of one column."""
         column = getattr(self, option)
-        more = {"sample": True} if self.sample else {}
+        more: dict[str, Any] = {"sample": True} if self.sample else {}
+        if option == "quantiles":
+            column, _, listed = column.partition("=")
+            if not column or not listed:
+                raise InvalidParameter(
+                    "quantiles",
+                    self.quantiles,
+                    "written COLUMN=Q,Q,...",
+                    "For example --quantiles age=0.25,0.5,0.75.",
+                )
+            more["qs"] = tuple(_listed("quantiles", column, listed))
         query: Query = _of_columns()[option](column, **self._bounds(column, source), **cells, **more)
         return query
 
@@ -159,9 +172,10 @@ class QueryOptions:
 
 def _of_columns() -> dict[str, Any]:
     """Return the queries about one column, by option."""
-    from dovetail.query import Mean, Std, Sum, Variance
+    from dovetail.query import Mean, Median, Quantiles, Ranges, Std, Sum, Variance
 
-    return {"sum": Sum, "mean": Mean, "variance": Variance, "std": Std}
+    spreads = {"variance": Variance, "std": Std}
+    return {"sum": Sum, "mean": Mean, **spreads, "median": Median, "quantiles": Quantiles, "ranges": Ranges}
 
 
 def _loose(name: str) -> str:
