@@ -45,7 +45,7 @@ def rows(folder: str | None = None) -> Iterator[Row]:
         yield _verifying(path)
 
 
-def _bare(path: Path, level: str) -> Callable[[], None]:
+def bare_commits(path: Path, level: str) -> Callable[[], None]:
     """Return the smallest durable transaction: one row updated."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=DELETE")
@@ -71,8 +71,8 @@ def _reservations(place: Path) -> Iterator[Row]:
         {
             "reserve": lambda: account.reserve(Request(BODY % next(number), CHARGE, "ann")),
             "seen": lambda: seen.reserve(Request(BODY % next(number), CHARGE, "ann")),
-            "bare": _bare(place / "bare.db", "EXTRA"),
-            "full": _bare(place / "full.db", "FULL"),
+            "bare": bare_commits(place / "bare.db", "EXTRA"),
+            "full": bare_commits(place / "full.db", "FULL"),
         },
         rounds=300,
     )
