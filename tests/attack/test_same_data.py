@@ -158,10 +158,10 @@ def test_what_cannot_be_known_is_said_when_a_budget_begins(
 ) -> None:
     with caplog.at_level(logging.INFO, "dovetail.session"):
         spend(months)
-        assert "Copies and hard links" in caplog.text
+        assert "copies and hard links" in caplog.text
         caplog.clear()
         spend(months)
-        assert "Copies and hard links" not in caplog.text
+        assert "copies and hard links" not in caplog.text
 
 
 def test_a_ledger_tells_whether_it_knows_data(months: Path) -> None:
