@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, floor, inf, isfinite, log2, sqrt
+from math import exp, floor, inf, isfinite, log2, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -46,9 +46,11 @@ class Factor:
         """About the same atoms, but only a few thousand, for moments that need not be exact."""
         if len(self.steps) <= _SKETCHED:
             return self.steps.astype(np.float64), self.log_masses
-        starts = np.arange(0, len(self.steps), ceil(len(self.steps) / _SKETCHED))
-        ends = np.append(starts[1:], len(self.steps)) - 1
-        return (self.steps[starts] + self.steps[ends]) / 2, np.logaddexp.reduceat(self.log_masses, starts)
+        width = int(self.steps[-1] - self.steps[0]) // _SKETCHED + 1
+        starts = np.flatnonzero(np.diff((self.steps - self.steps[0]) // width, prepend=-1))
+        totals = np.logaddexp.reduceat(self.log_masses, starts)
+        shares = np.exp(self.log_masses - np.repeat(totals, np.diff(starts, append=len(self.steps))))
+        return np.add.reduceat(shares * self.steps, starts), totals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,6 +243,8 @@ class Tilted:
         else:
             # Far left of the centre, dividing by small weights would only blow errors up.
             kept &= values >= start
+            # What lies between the start and the window weighs at most as much as at the start.
+            lost += self.before * exp(min(self.log_scale - self.tilt * start, 700.0))
         values = values[kept]
         exponents = self.log_scale - self.tilt * values
         pad = (abs(self.log_scale) + np.abs(self.tilt * values) + 8) * 4 * ROUNDING
