@@ -15,10 +15,9 @@ from dovetail import check
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.query.canonical import Question
 from dovetail.query.condition import Condition, Every, Some
-from dovetail.query.measures import Rows
 from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, Bins, Keys, axes_of
-from dovetail.query.queries import Count, Histogram, condition, limited
+from dovetail.query.queries import Count, Histogram, condition, limited, row_counts
 from dovetail.query.schema import Table
 
 from .conditions import holds
@@ -70,14 +69,14 @@ class Domain:
     @property
     def whole(self) -> Question:
         """The question after the rows of every cell, from which all others are answered."""
-        return Question(Rows(), self.axes, None, self.persons)
+        return row_counts(self.axes, persons=self.persons)
 
     def question(self, query: object, table: Table) -> Question:
         """Return what a count or a histogram asks, checked against the table and against these cells."""
         if isinstance(query, Count):
             asked = query.checked(table)
         elif type(query) is Histogram:
-            asked = Question(Rows(), self._asked_axes(query, table), condition(query.where, table))
+            asked = row_counts(self._asked_axes(query, table), condition(query.where, table))
         else:
             raise InvalidQuery(
                 f"A run answers counts and histograms of rows, not {type(query).__name__}.",

@@ -17,6 +17,7 @@ from .condition import Condition, checked
 from .field import MOST_CELLS, kind_of
 from .lattice import Lattice
 from .measures import Average, Distinct, Rows, Total, Weighted
+from .neighbours import Persons
 from .partitions import Keys, axes_of, public_cells
 from .schema import Table
 
@@ -42,7 +43,7 @@ class Count:
     where: str | Condition | None = None
 
     def checked(self, table: Table) -> Question:
-        return Question(Rows(), (), condition(self.where, table))
+        return row_counts((), condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -72,7 +73,7 @@ class Histogram:
         if not self.columns:
             raise InvalidQuery("A histogram needs at least one column.")
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
-        return Question(Rows(), axes, condition(self.where, table))
+        return row_counts(axes, condition(self.where, table))
 
 
 class CountDistinct(Histogram):
@@ -175,6 +176,13 @@ class Linear:
         keys = Keys(field, tuple(key for key, _ in kept))
         measure = Weighted(keys, tuple(weight for _, weight in kept), step)
         return Question(measure, (), condition(self.where, table))
+
+
+def row_counts(
+    axes: tuple[Any, ...], where: Condition | None = None, persons: Persons | None = None
+) -> Question:
+    """Return the question of how many rows are in each cell."""
+    return Question(Rows(), axes, where, persons)
 
 
 def condition(where: str | Condition | None, table: Table) -> Condition | None:
