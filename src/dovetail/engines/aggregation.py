@@ -6,6 +6,7 @@ Only aggregates come back. What comes back is private: nothing here may reach an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from sqlglot import exp
@@ -55,6 +56,22 @@ def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batch
     The true count stands last; `cell_reader` reads the rest.
     """
     return engine.batches(_statement(engine, question, secret))
+
+
+def held_places(
+    engine: Engine, question: Question, secret: bytes = b""
+) -> Iterator[tuple[list[list[int]], list[int]]]:
+    """Yield the cells that rows are in, some at a time: their places on every axis, and their true counts.
+
+    For public axes only; -1 is a place for what an engine let pass but has no cell.
+    """
+    takers = [_Places(axis) for axis in listed_axes(question.axes)]
+    # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
+    with closing(held_cells(engine, question, secret)) as batches:
+        for rows in batches:
+            columns = zip(*rows, strict=True)
+            places = [taker.take_all(columns) for taker in takers]
+            yield places, [int(count) for count in next(columns)]
 
 
 def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
@@ -113,6 +130,19 @@ class _Places:
         if value is None:
             return self._missing if missing else self._other
         return self._numbers.get(value, self._other)
+
+    def take_all(self, columns: Iterator[Sequence[Any]]) -> list[int]:
+        """Find the cells of many groups, column by column; -1 for no cell."""
+        other, missing = (-1 if place is None else place for place in (self._other, self._missing))
+        values, numbers = next(columns), self._numbers
+        if not self._flagged:
+            numbers = numbers | {None: missing}
+            return [numbers.get(value, other) for value in values]
+        flags = next(columns)
+        return [
+            numbers.get(value, other) if value is not None else missing if flag else other
+            for value, flag in zip(values, flags, strict=True)
+        ]
 
 
 def statement(engine: Engine, question: Question) -> Any:

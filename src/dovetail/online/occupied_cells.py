@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.engines import Engine
-from dovetail.engines.aggregation import cell_reader, held_cells
+from dovetail.engines.aggregation import held_places
 
 from .domain import Domain
 from .region import Region
@@ -27,22 +26,17 @@ class OccupiedCells:
     @classmethod
     def read(cls, engine: Engine, domain: Domain, secret: bytes) -> OccupiedCells:
         """Read them from the data; of a person, no more rows than are used."""
-        question = domain.whole
-        cell_of = cell_reader(question)
-        cells: list[Any] = []
-        counts: list[int] = []
-        # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
-        with closing(held_cells(engine, question, secret)) as batches:
-            for rows in batches:
-                for row in rows:
-                    cell = cell_of(row)
-                    if cell is not None:
-                        cells.append(cell)
-                        counts.append(int(row[-1]))
+        places: list[list[NDArray[Any]]] = [[] for _ in domain.shape]
+        counts = [np.empty(0, np.int64)]
         smallest = np.min_scalar_type(max(domain.shape))
-        listed = np.array(cells, smallest).reshape(len(cells), len(domain.shape))
-        places = tuple(np.ascontiguousarray(column) for column in listed.T)
-        return cls(domain.shape, places, np.array(counts, np.int64))
+        for columns, numbers in held_places(engine, domain.whole, secret):
+            found = np.array(columns)
+            inside = (found >= 0).all(axis=0)
+            for listed, column in zip(places, found, strict=True):
+                listed.append(column[inside].astype(smallest))
+            counts.append(np.array(numbers, np.int64)[inside])
+        joined = tuple(np.concatenate([np.empty(0, smallest), *listed]) for listed in places)
+        return cls(domain.shape, joined, np.concatenate(counts))
 
     def count(self, region: Region) -> int:
         """Return how many rows lie in a region."""
