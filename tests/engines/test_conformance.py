@@ -14,7 +14,19 @@ import pytest
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells
 from dovetail.engines.engine import BATCH
-from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
+from dovetail.query import (
+    Column,
+    Count,
+    Histogram,
+    Linear,
+    Mean,
+    Quantiles,
+    Ranges,
+    Schema,
+    Std,
+    Sum,
+    Variance,
+)
 from engine_tables import Opener, cells, typed
 from toy_measures import AskDeviation, AskLadder
 
@@ -156,6 +168,10 @@ QUESTIONS = [
     (AskLadder("height", 0, 2, step="0.5"), [(1, 0, 0, 1, 1, 1, 1, 1)]),
     (AskLadder("age", 39, 41, by=("member",), keys=[True, None]), [(1, 1, 1, 2, 1), (0, 0, 0, 0, 0)]),
     (AskDeviation("age", 0, 60), [(4, 60, 4000)]),
+    (Variance("age", 0, 60, 1), [(4, 60, 4000)]),
+    (Std("height", 1, 2, 1), [(3, 1, 3)]),
+    (Quantiles("height", (0.5,), 0, 2, "0.5"), [(1, 0, 0, 1, 1)]),
+    (Ranges("age", 39, 41, 1, by=("member",), keys=[True, None]), [(1, 1, 1), (0, 0, 0)]),
     (AskDeviation("height", 1, 2), [(3, 1, 3)]),
 ]
 

@@ -11,7 +11,7 @@ import pytest
 
 from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
-from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
+from dovetail.query import Column, Count, Histogram, Linear, Mean, Quantiles, Schema, Sum, Variance
 from dovetail.query.field import Field
 from dovetail.query.measures import Distinct
 from dovetail.query.neighbours import Persons
@@ -54,6 +54,8 @@ QUESTIONS = [
     Linear("ward", {"eyes": 1, "Ä": "-0.5"}, step="0.5"),
     AskLadder("cost", 0, 2, by=("ward",), step="0.25"),
     AskDeviation("age", 0, 60),
+    Variance("age", 0, 60, 1, by=("ward",)),
+    Quantiles("age", (0.5,), 0, 60, 1),
 ]
 BOUNDS = [(1, 1), (3, 2), (10**6, 10**6)]
 UNITS = [Field("person", "integer"), Field("code", "text"), Field("joined", "date")]
