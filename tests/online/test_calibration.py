@@ -6,6 +6,7 @@ import pytest
 
 from dovetail.errors import GoalUnreachable
 from dovetail.online.calibration import Shares, Terms, base_only, calibrate, keeps
+from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget
 
 APPROXIMATE = Budget.approximate(1, "1e-6")
@@ -87,3 +88,18 @@ def test_a_base_alone_keeps_the_budget(budget: Budget) -> None:
     found = base_only(budget, Terms(0, tables=3, neighbours="replace"))
     assert keeps(found.loss, budget)
     assert found.guard is None
+
+
+@pytest.mark.parametrize("updates", [0, 3])
+@pytest.mark.parametrize(
+    "budget", [Budget.pure(1), Budget.approximate(1, "1e-6"), Budget.zeta(1, max_epsilon=2)]
+)
+def test_a_base_of_persons_has_noise_that_is_worst_where_all_their_rows_share_a_cell(
+    budget: Budget, updates: int
+) -> None:
+    """It is priced for one cell; of noise that is not so, another split of the rows may cost more."""
+    terms = Terms(updates=updates, tables=3, rows=4)
+    found = calibrate(budget, terms) if updates else base_only(budget, terms)
+    assert found.base is not None
+    assert grows_outward(found.base)
+    assert keeps(found.loss, budget)
