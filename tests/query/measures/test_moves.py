@@ -26,7 +26,7 @@ from dovetail.pricing.composition import charge_of
 from dovetail.pricing.plans import noises_for, slots_for
 from dovetail.pricing.sensitivity import moves
 from dovetail.privacy import Charge, privacy_loss, split_charge
-from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Schema, Sum
+from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Quantiles, Schema, Sum, Variance
 from dovetail.query.canonical import Question
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Neighbours, Persons
@@ -49,6 +49,8 @@ QUERIES: list[Any] = [
     AskLadder("x", LOW, HIGH),
     AskLadder("x", LOW, HIGH, by=("y",), keys=[LOW, HIGH]),
     AskDeviation("x", LOW, HIGH),
+    Variance("x", LOW, HIGH, 1),
+    Quantiles("x", (0.5,), LOW, HIGH, 1, by=("y",), keys=[LOW, HIGH]),
 ]
 Table = tuple[int, ...]
 
