@@ -76,9 +76,8 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.CreateLedger: lambda _: "`dovetail ledger create` makes one.",
     r.OpenLedger: lambda _: "`dovetail ledger show` reads it.",
     r.VerifyLedger: lambda _: "`dovetail ledger verify` checks it and prints its head.",
-    # There are no such commands; what stands beside these says what to do.
-    r.MigrateLedger: lambda _: "",
-    r.StartWitness: lambda _: "",
+    r.MigrateLedger: lambda _: "`dovetail ledger migrate` does it.",
+    r.StartWitness: lambda _: "`dovetail ledger witness` starts one.",
     r.Install: lambda remedy: f"pip install 'dovetail-dp[{remedy.extra}]'",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,40 +10,17 @@ from dovetail.check import integer
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import data_named, ledger_place
 from dovetail.cli.descriptions import entry_in_words
+from dovetail.cli.ledger_options import Copy, Dataset, Limit, Place, Witness, only_dataset, open_ledger
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
 from dovetail.cli.terminal import note, printable, say, stdout
 from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
 
+from . import ledger_people, ledger_upkeep
+
 if TYPE_CHECKING:
     from dovetail.engines import Source
-    from dovetail.ledger import Ledger, Statement
-
-Place: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="LEDGER",
-        help="A ledger file, a database URL, or the data whose ledger is meant (of a database, "
-        "with --table).",
-    ),
-]
-Limit: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--budget",
-        metavar="LIMIT",
-        help="epsilon=1, or epsilon=1,delta=1e-6, or zeta=0.5,max-epsilon=2.",
-    ),
-]
-Dataset: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The data set; not needed where there is only one.")
-]
-Witness: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="A file on another disk that remembers the ledger's head, or a head NUMBER:HASH."
-    ),
-]
+    from dovetail.ledger import Statement
 
 
 def add_to(app: typer.Typer) -> None:
@@ -62,6 +39,8 @@ def add_to(app: typer.Typer) -> None:
     group.command(epilog=examples("dovetail ledger verify clinic.ledger"))(verify)
     group.command(epilog=examples("dovetail ledger export clinic.ledger --csv > record.csv"))(export)
     group.command("raise", epilog=examples("dovetail ledger raise clinic.ledger --budget epsilon=2"))(raise_)
+    ledger_people.add_to(group)
+    ledger_upkeep.add_to(group)
     app.add_typer(group, name="ledger")
 
 
@@ -101,46 +80,44 @@ def show(
     place: Place,
     dataset: Dataset = None,
     last: Annotated[str, typer.Option(metavar="NUMBER", help="How many of the newest entries.")] = "20",
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Only what this person did.")] = None,
     witness: Witness = None,
+    copy: Copy = False,
     table: Table = None,
 ) -> None:
-    """Show who asked what, what it cost and what remains."""
+    """Show who asked what, what it cost and what remains, of all or of one person."""
     count = integer("last", last, low=1, fix="Give how many entries to show.")
-    with _opened(place, witness, table) as book:
-        _print(book.show(dataset, last=count), book.place)
+    with open_ledger(place, table, witness, copy) as book:
+        _print(book.show(dataset, last=count, analyst=analyst), book.place)
 
 
-def verify(place: Place, witness: Witness = None, table: Table = None) -> None:
+def verify(place: Place, witness: Witness = None, copy: Copy = False, table: Table = None) -> None:
     """Check every event and rebuild all sums."""
-    with _opened(place, witness, table) as book:
+    with open_ledger(place, table, witness, copy) as book:
         head = book.verify()
         stdout().print(f"The ledger is whole: {head.sequence} events, head {head}", soft_wrap=True)
 
 
-def export(place: Place, as_json: Json = False, as_csv: Csv = False, table: Table = None) -> None:
+def export(
+    place: Place, as_json: Json = False, as_csv: Csv = False, copy: Copy = False, table: Table = None
+) -> None:
     """Print the whole record as JSON or CSV, without secret keys."""
     if as_json == as_csv:
         raise InvalidQuery("The record is printed in one form.", "Add --json or --csv.")
-    with _opened(place, None, table) as book:
+    with open_ledger(place, table, copy=copy) as book:
         typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
 
 
 def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = None) -> None:
     """Set another budget, never below what is spent.
 
-    Raising it after answers were seen makes the guarantee ex post; the record says so.
+    Changing it after answers were seen makes the guarantee ex post; the record says so.
     """
     limit = read_budget(budget)
-    with _opened(place, None, table) as book:
-        name = dataset or _only_dataset(book)
+    with open_ledger(place, table) as book:
+        name = dataset or only_dataset(book)
         book.set_budget(name, limit)
         stdout().print(printable(f"The budget of {name} is now {limit}."))
-
-
-def _opened(place: str, witness: str | None, table: str | None) -> Ledger:
-    from dovetail.ledger import Ledger
-
-    return Ledger.open(ledger_place(place, table), witness=witness)
 
 
 def _person(data: Source | None, unit: str | None) -> str | None:
@@ -157,14 +134,6 @@ def _person(data: Source | None, unit: str | None) -> str | None:
         engine.close()
 
 
-def _only_dataset(book: Ledger) -> str:
-    names = [standing.name for standing in book.show(last=1).standings]
-    if len(names) != 1:
-        listed = ", ".join(names) or "none yet"
-        raise InvalidParameter("dataset", None, f"one of the ledger's data sets ({listed})", "Add --dataset.")
-    return names[0]
-
-
 def _print(statement: Statement, place: str) -> None:
     screen = stdout()
     screen.print(printable(place), soft_wrap=True, style="bold")
@@ -174,6 +143,15 @@ def _print(statement: Statement, place: str) -> None:
         screen.print(f"  remains  {one.remaining}")
         if one.protects is not None:
             say(screen, "  protects ", one.protects, "")
+    for each in statement.shares:
+        say(
+            screen,
+            f"{printable(each.analyst)} ",
+            f"may ask about {each.dataset}: {each.allotment}{each.state}",
+            "",
+        )
+        screen.print(f"  spent    {each.spent}")
+        screen.print(f"  remains  {each.remaining}")
     shown = rows_of("no.", "when (UTC)", "who", "what", "state", "charge")
     for column in (shown.columns[1], shown.columns[5]):
         column.no_wrap = True

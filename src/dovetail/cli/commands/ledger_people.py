@@ -1,0 +1,189 @@
+"""`dovetail ledger` for people: analysts, keys, grants, and what each data set lets them see."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, TypeAlias
+
+import typer
+
+from dovetail.cli.budget_syntax import read_budget
+from dovetail.cli.ledger_options import Dataset, Place, only_dataset, open_ledger
+from dovetail.cli.options import Table, examples
+from dovetail.cli.terminal import note, printable, stdout
+from dovetail.cli.terminal import table as rows_of
+from dovetail.errors import InvalidParameter, InvalidQuery
+
+Person: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Somebody whom the ledger knows.")]
+Expiry: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Until when: 2027-01-31, or with a time, in UTC.")
+]
+
+
+class Role(StrEnum):
+    """What somebody may do."""
+
+    CURATOR = "curator"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+
+
+class Answers(StrEnum):
+    """Whose stored answers are given again."""
+
+    SHARED = "shared"
+    OWN = "own"
+
+
+class Access(StrEnum):
+    """Who may ask."""
+
+    ANYONE = "anyone"
+    GRANTED = "granted"
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command(
+        epilog=examples(
+            "dovetail ledger analysts clinic.ledger",
+            "dovetail ledger analysts clinic.ledger --add ann --address ann@example.org",
+            "dovetail ledger analysts clinic.ledger --erase ann",
+        )
+    )(analysts)
+    group.command(
+        epilog=examples("dovetail ledger keys clinic.ledger", "dovetail ledger keys clinic.ledger --new ann")
+    )(keys)
+    group.command(epilog=examples("dovetail ledger grant clinic.ledger ann --allotment epsilon=0.5"))(grant)
+    group.command(
+        epilog=examples(
+            "dovetail ledger revoke clinic.ledger --grant ann",
+            "dovetail ledger revoke clinic.ledger --key ID",
+        )
+    )(revoke)
+    group.command(epilog=examples("dovetail ledger policy clinic.ledger --answers own --access granted"))(
+        policy
+    )
+
+
+def analysts(
+    place: Place,
+    add: Annotated[str | None, typer.Option(metavar="NAME", help="Add somebody.")] = None,
+    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.ANALYST,
+    address: Annotated[str | None, typer.Option(metavar="TEXT", help="Where to reach them.")] = None,
+    erase: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Remove a name and address for good; the record keeps a number."),
+    ] = None,
+    table: Table = None,
+) -> None:
+    """List the people whom the ledger knows, add somebody, or erase a name."""
+    with open_ledger(place, table) as book:
+        if add is not None:
+            book.people.add(add, role.value, address=address)
+        if erase is not None:
+            book.people.erase(erase)
+        shown = rows_of("no.", "name", "role", "address")
+        for each in book.people.all():
+            shown.add_row(str(each.id), printable(str(each)), each.role, printable(each.address or ""))
+        stdout().print(shown)
+
+
+def keys(
+    place: Place,
+    new: Annotated[str | None, typer.Option(metavar="NAME", help="Make a key for somebody.")] = None,
+    expires: Expiry = None,
+    table: Table = None,
+) -> None:
+    """List the keys, or make one: it is printed once and kept nowhere."""
+    with open_ledger(place, table) as book:
+        if new is not None:
+            typer.echo(book.people.make_key(new, expires=_moment(expires)).text)
+            note("Keep it now: it is not shown again.")
+            return
+        people, known = {each.id: str(each) for each in book.people.all()}, book.people.keys()
+        shown = rows_of("id", "of", "until (UTC)", "state")
+        for key in known:
+            until = "" if key.expires is None else f"{key.expires.astimezone(UTC):%Y-%m-%d %H:%M}"
+            shown.add_row(
+                key.public, printable(people[key.principal]), until, "revoked" if key.revoked else ""
+            )
+        stdout().print(shown)
+
+
+def grant(
+    place: Place,
+    name: Person,
+    allotment: Annotated[
+        str,
+        typer.Option(metavar="LIMIT", help="What they may spend, in the data set's currency: epsilon=0.5."),
+    ],
+    dataset: Dataset = None,
+    expires: Expiry = None,
+    table: Table = None,
+) -> None:
+    """Let somebody ask about a data set, up to an allotment, or change that allotment."""
+    limit = read_budget(allotment)
+    with open_ledger(place, table) as book:
+        about = dataset or only_dataset(book)
+        book.people.grant(name, about, limit, expires=_moment(expires))
+        stdout().print(printable(f"{name} may ask about {about}: {limit}."))
+
+
+def revoke(
+    place: Place,
+    key: Annotated[str | None, typer.Option(metavar="ID", help="The id of a key.")] = None,
+    granted: Annotated[str | None, typer.Option("--grant", metavar="NAME", help="Whose grant.")] = None,
+    dataset: Dataset = None,
+    table: Table = None,
+) -> None:
+    """Revoke a key or a grant, from the next request on."""
+    if (key is None) == (granted is None):
+        raise InvalidQuery("One thing is revoked at a time.", "Add --key ID or --grant NAME.")
+    with open_ledger(place, table) as book:
+        if key is not None:
+            book.people.revoke_key(key)
+            stdout().print(printable(f"The key {key} is revoked."))
+        elif granted is not None:
+            about = dataset or only_dataset(book)
+            book.people.revoke_grant(granted, about)
+            stdout().print(
+                printable(f"{granted} may no longer ask about {about}. What was spent stays counted.")
+            )
+
+
+def policy(
+    place: Place,
+    dataset: Dataset = None,
+    answers: Annotated[
+        Answers | None, typer.Option(help="Whose stored answers are given again: everyone's, or one's own.")
+    ] = None,
+    access: Annotated[Access | None, typer.Option(help="Who may ask: anyone, or only with a grant.")] = None,
+    table: Table = None,
+) -> None:
+    """Say who may ask about a data set, and whose stored answers they get."""
+    if answers is None and access is None:
+        raise InvalidQuery("A policy is set by an option.", "Add --answers or --access.")
+    with open_ledger(place, table) as book:
+        about = dataset or only_dataset(book)
+        book.set_policy(
+            about,
+            answers=None if answers is None else answers.value,
+            access=None if access is None else access.value,
+        )
+        said = [
+            f"{word} {value.value}" for word, value in (("answers", answers), ("access", access)) if value
+        ]
+        stdout().print(printable(f"The policy of {about}: {', '.join(said)}."))
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Read a date, or a date and a time, in UTC unless it says otherwise."""
+    if text is None:
+        return None
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameter("expires", text, "a date such as 2027-01-31") from None
+    return read if read.tzinfo is not None else read.replace(tzinfo=UTC)

@@ -1,0 +1,103 @@
+"""`dovetail ledger analysts | keys | grant | revoke | policy`, and what its keeper does."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from dovetail.errors import AccessRefused
+from dovetail.ledger import Ledger
+
+OLD = Path(__file__).parents[1] / "data" / "version1.ledger.gz"
+
+
+@pytest.fixture
+def clinic(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a ledger with one data set and one analyst."""
+    monkeypatch.chdir(tmp_path)
+    run("ledger", "create", "clinic.ledger", "--dataset", "visits", "--budget", "epsilon=1")
+    run("ledger", "analysts", "clinic.ledger", "--add", "ann", "--address", "ann@example.org")
+    return "clinic.ledger"
+
+
+def test_a_key_is_printed_once_and_revoked_by_its_id(run, clinic: str) -> None:
+    made = run("ledger", "keys", clinic, "--new", "ann", "--expires", "2127-01-31")
+    key = made.stdout.strip()
+    assert "not shown again" in made.stderr
+    with Ledger.open(clinic) as ledger:
+        assert ledger.people.whose(key).name == "ann"
+    listed = run("ledger", "keys", clinic).stdout
+    public = key.split("_")[1]
+    assert public in listed
+    assert "2127-01-31" in listed
+    assert key.split("_")[2] not in listed
+    run("ledger", "revoke", clinic, "--key", public)
+    assert "revoked" in run("ledger", "keys", clinic).stdout
+    with Ledger.open(clinic) as ledger, pytest.raises(AccessRefused):
+        ledger.people.whose(key)
+
+
+def test_grants_and_policies_are_set_and_shown(run, clinic: str) -> None:
+    assert "epsilon at most 0.5" in run("ledger", "grant", clinic, "ann", "--allotment", "epsilon=0.5").stdout
+    run("ledger", "policy", clinic, "--answers", "own", "--access", "granted")
+    shown = run("ledger", "show", clinic, "--analyst", "ann").stdout
+    assert "may ask about visits: epsilon at most 0.5" in shown
+    run("ledger", "revoke", clinic, "--grant", "ann")
+    assert "(revoked)" in run("ledger", "show", clinic).stdout
+    run("ledger", "verify", clinic)
+
+
+def test_an_erased_name_is_a_number(run, clinic: str) -> None:
+    assert "ann@example.org" in run("ledger", "analysts", clinic).stdout
+    left = run("ledger", "analysts", clinic, "--erase", "ann").stdout
+    assert "ann" not in left.replace("analyst", "")
+    assert "analyst 2" in left
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["keys", "--new", "eve"], 2, "somebody this ledger knows"),
+        (["keys", "--new", "ann", "--expires", "tomorrow"], 2, "2027-01-31"),
+        (["grant", "ann", "--allotment", "epsilon=1,delta=1e-6"], 2, "currency"),
+        (["grant", "ann", "--allotment", "nothing"], 2, "nothing"),
+        (["revoke"], 2, "--key ID or --grant NAME"),
+        (["revoke", "--key", "unknown"], 2, "unknown"),
+        (["policy"], 2, "--answers or --access"),
+    ],
+)
+def test_a_slip_is_one_line_and_changes_nothing(
+    run, clinic: str, words: list[str], code: int, said: str
+) -> None:
+    with Ledger.open(clinic) as ledger:
+        head = ledger.head
+    assert said in run("ledger", words[0], clinic, *words[1:], code=code).stderr
+    with Ledger.open(clinic) as ledger:
+        assert ledger.head == head
+
+
+def test_an_old_ledger_says_how_it_is_migrated(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.ledger").write_bytes(gzip.decompress(OLD.read_bytes()))
+    assert "dovetail ledger migrate" in run("ledger", "show", "old.ledger", code=5).stderr
+    assert "old.ledger.version1" in run("ledger", "migrate", "old.ledger").stdout
+    assert "23 events" in run("ledger", "verify", "old.ledger").stdout
+    assert "schema version 2" in run("ledger", "migrate", "old.ledger", code=5).stderr
+
+
+def test_a_witness_is_started_and_a_backup_is_read_as_a_copy(run, clinic: str) -> None:
+    run("ledger", "witness", clinic, "clinic.witness")
+    run("ledger", "backup", clinic, "copy.ledger")
+    run("ledger", "analysts", clinic, "--add", "bob")
+    assert "witness" in run("ledger", "verify", "copy.ledger", code=5).stderr
+    assert "whole" in run("ledger", "verify", "copy.ledger", "--copy").stdout
+    assert '"principal"' in run("ledger", "export", "copy.ledger", "--json", "--copy").stdout
+    Path("clinic.witness").unlink()
+    refused = run("ledger", "show", clinic, code=5).stderr
+    assert "dovetail ledger witness" in refused
+    with Ledger.open(clinic, copy=True) as ledger:
+        head = str(ledger.head)
+    run("ledger", "witness", clinic, "another.witness", "--head", head)
+    run("ledger", "verify", clinic)
