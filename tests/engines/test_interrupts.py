@@ -23,7 +23,8 @@ from dovetail.engines import interrupts
 from dovetail.engines.failure import unreadable
 from dovetail.engines.interrupts import interruptible
 
-ENDLESS = "SELECT COUNT(DISTINCT MD5(CAST(i AS VARCHAR))) AS n FROM range(100000000000) AS t(i)"
+# It takes hours and hardly any memory.
+ENDLESS = "SELECT LENGTH(MD5(CAST(i AS VARCHAR))) AS n FROM range(100000000000) AS t(i)"
 
 
 @contextmanager
@@ -59,6 +60,7 @@ def test_postgresql(postgres_url: str, tmp_path: Path) -> None:
     check_stopped(postgres_url, "endless", tmp_path)
 
 
+@pytest.mark.spark
 def test_spark(spark: Any, tmp_path: Path) -> None:
     spark.range(10**12).selectExpr("LENGTH(MD5(CAST(id AS STRING))) AS n").createOrReplaceTempView("endless")
     check_stopped(spark, "endless", tmp_path)
@@ -98,6 +100,19 @@ def test_work_in_another_thread_is_done_there() -> None:
     assert found == []
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 // 0, lambda: found.append(0))
+
+
+def test_an_interruption_while_the_work_starts_stops_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped, start = Event(), interrupts.Thread.start
+
+    def interrupted_start(worker: Any) -> None:
+        start(worker)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(interrupts.Thread, "start", interrupted_start)
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: stopped.wait(60), stopped.set)
+    assert stopped.is_set()
 
 
 def test_work_that_does_not_stop_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,10 @@ def interruptible(work: Callable[[], T], stop: Callable[[], object]) -> T:
         except BaseException as error:  # noqa: BLE001 - it is raised again by whoever waits
             outcome.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
+    worker = Thread(target=run, daemon=True)
     try:
+        # Inside: an interruption while it starts must not leave it working alone.
+        worker.start()
         return outcome.result()
     except BaseException:
         for _ in range(_STOPS):
