@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Timer, get_ident
 from typing import Any
@@ -30,11 +31,16 @@ ENDLESS = "SELECT LENGTH(MD5(CAST(i AS VARCHAR))) AS n FROM range(100000000000) 
 @contextmanager
 def interrupted() -> Iterator[None]:
     """Press Ctrl-C a moment into what follows, which must go on for longer."""
+    # Where the tests were started in the background, Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     pressing = Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
     pressing.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    pressing.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+        pressing.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def check_stopped(source: Any, table: str, folder: Path) -> None:
@@ -78,7 +84,12 @@ def test_the_command_line_stops_with_the_code_of_a_signal(tmp_path: Path) -> Non
         connection.execute(f"CREATE VIEW endless AS {ENDLESS}")
     words = ["release", str(database), "--table", "endless", "--where", "n > 1", "--noise", "geometric:0.25"]
     words += ["--budget", "epsilon=1", "--ledger", str(tmp_path / "b.ledger")]
-    running = subprocess.Popen([sys.executable, "-m", "dovetail", *words], stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "dovetail", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
     # The ledger is there when the question has been paid for, or is about to be.
     while not (tmp_path / "b.ledger").exists():
         assert running.poll() is None
