@@ -14,7 +14,7 @@ import pytest
 import dovetail
 
 ROOT = Path(__file__).parents[2]
-ENDINGS = {".py", ".typed", ".parquet", ".toml", ".md", ".csv", ".css", ".html"}
+ENDINGS = {".py", ".typed", ".parquet", ".toml", ".md", ".csv", ".css", ".html", ".json"}
 MOST_BYTES = 1_000_000
 EXTRAS = {"plot", "pandas", "postgres", "spark", "docs", "bench", "dev"}
 
@@ -48,6 +48,7 @@ def test_the_wheel_holds_types_data_and_schema(wheel: zipfile.ZipFile) -> None:
         "paper/table1.csv",
         "paper/report.html",
         "paper/report.css",
+        "designer/shapes.json",
     ):
         assert f"dovetail/{needed}" in names, needed
 
