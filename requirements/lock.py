@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 ENVIRONMENTS = {
-    "demo": "plot",
+    "demo": "plot,service",
     "dev": "dev",
     "bench": "bench,dev",
     "spark": "spark,dev",

@@ -16,7 +16,7 @@ import dovetail
 ROOT = Path(__file__).parents[2]
 ENDINGS = {".py", ".typed", ".parquet", ".toml", ".md", ".csv", ".css", ".html", ".json"}
 MOST_BYTES = 1_000_000
-EXTRAS = {"plot", "pandas", "postgres", "spark", "docs", "bench", "dev"}
+EXTRAS = {"service", "oidc", "client", "plot", "pandas", "postgres", "spark", "docs", "bench", "dev"}
 
 pytestmark = pytest.mark.slow
 
