@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.ranges import RangeAnswer
 from dovetail.asking import Asking, paid
 from dovetail.check import Real
-from dovetail.query.distributions import Kind, Median, Quantiles, Ranges, Std, Variance
+from dovetail.query.distributions import Kind, Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, Plan
@@ -156,6 +157,72 @@ class AskingDistributions(Asking):
         return self._answered([query], payment)[0]
 
     @paid
+    def min(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return the least value of a column with its interval.
+
+        One row decides it, so noise hides it well: the quantile 0.01 is much more exact.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Minimum(column, low, high, step, where, _named(by), keys, bins)
+        return self._answered([query], payment)[0]
+
+    @paid
+    def max(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Answer:
+        """Return the largest value of a column with its interval.
+
+        One row decides it, so noise hides it well: the quantile 0.99 is much more exact.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Maximum(column, low, high, step, where, _named(by), keys, bins)
+        return self._answered([query], payment)[0]
+
+    @paid
     def ranges(
         self,
         column: str,
@@ -186,7 +253,58 @@ class AskingDistributions(Asking):
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
         query = Ranges(column, low, high, step, where, _named(by), keys, bins)
-        return RangeAnswer.of(self._answered([query], payment)[0])
+        answer = of_its_kind(self._answered([query], payment)[0])
+        assert isinstance(answer, RangeAnswer)
+        return answer
+
+    @paid
+    def cdf(
+        self,
+        column: str,
+        *,
+        low: Real | None = None,
+        high: Real | None = None,
+        step: Real | None = None,
+        where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> RangeAnswer:
+        """Return the distribution function of a column: how many rows have at most each value.
+
+        It is the answer of `ranges`, paid once for both. The error bars hold for all values at once, and
+        `.cdf(shares=True)` gives shares of the rows.
+        """
+        return self.ranges(
+            column,
+            low=low,
+            high=high,
+            step=step,
+            where=where,
+            by=by,
+            keys=keys,
+            bins=bins,
+            within=within,
+            probability=probability,
+            spend=spend,
+            noise=noise,
+            plan=plan,
+            queries=queries,
+            delta=delta,
+            clamp=clamp,
+            fresh=fresh,
+            request=request,
+        )
 
 
 def _named(by: str | Sequence[str] | None) -> tuple[str, ...]:

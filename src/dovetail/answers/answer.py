@@ -134,6 +134,10 @@ class Answer:
             return [Fraction(count) for count in self.adjusted]
         return values(self.query, self.noises, self.cells, self.clamp)
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return what must be said beside these numbers, such as that there may be no row at all."""
+        return self.query.measure.remarks(self.cells, self.noises, 1 - self.level)
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
         names = [axis.field.name for axis in self.query.named_by]
@@ -158,6 +162,7 @@ class Answer:
                 "neighbours": self.neighbours,
                 "rows": self.rows(),
                 "level": str(self.level),
+                "remarks": list(self.remarks()),
                 "noise": self.noise.to_dict(),
                 "noises": [noise.to_dict() for noise in self.noises],
                 "step": str(self.query.step),

@@ -56,6 +56,7 @@ class Shown(Protocol):
     def answered_at(self) -> datetime: ...
     def values(self) -> list[Fraction]: ...
     def bars(self, level: Fraction) -> list[Bar]: ...
+    def remarks(self) -> tuple[str, ...]: ...
 
 
 def as_text(answer: Shown) -> str:
@@ -114,7 +115,8 @@ def notes(answer: Shown, *, whole: bool = False) -> str:
     if answer.stored:
         price = f"free: given before, on {when}"
     if answer.threshold is None:
-        return f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+        said = f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+        return "\n".join([*answer.remarks(), said])
     miss = f"{float(1 - answer.level):.6g}"
     error = f"for each key, to be shown with a ± that misses has probability {miss} at most"
     return f"keys {how_found(answer)}\n{error}; {kind}; {price}; {rest}"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from dovetail.check import Real, probability, rational
 from dovetail.errors import InvalidParameter
 from dovetail.query.partitions import listed_axes
 
 from .answer import Answer
-from .numbers import plain_number
+from .numbers import label, plain_number
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,11 +44,6 @@ class RangeAnswer(Answer):
     The rows of its table count how many rows have at most each value; their error bars hold for all values of
     a group at once. `group` names the cell of the columns of `by`, as a tuple of keys.
     """
-
-    @classmethod
-    def of(cls, answer: Answer) -> RangeAnswer:
-        """Return the answer of a `Ranges` query with what can be asked of it."""
-        return cls(**{each.name: getattr(answer, each.name) for each in fields(answer)})
 
     def range(
         self, a: Real | None = None, b: Real | None = None, *, group: Sequence[Any] = (), level: Real = 0.95
@@ -80,23 +77,52 @@ class RangeAnswer(Answer):
         point, low, high = map(self._value, (found.point, found.low, found.high))
         return Estimate(point, low, high, at)
 
-    def cdf(self, *, group: Sequence[Any] = (), level: Real = 0.95) -> pyarrow.Table:
-        """Return the rows up to each value with a band that holds for all values at once."""
+    def cdf(self, *, group: Sequence[Any] = (), shares: bool = False, level: Real = 0.95) -> pyarrow.Table:
+        """Return the rows up to each value with a band that holds for all values at once.
+
+        With `shares`, of all rows; the band then allows for the error of their number, too.
+        """
         import pyarrow
 
         at = probability("level", level, "Give a number such as 0.95.")
         ranges, steps = self._tree(group), self._measure.steps
-        low, high = ranges.band(1 - at)
-        values = [plain_number(Fraction(point)) for point in steps.labels]
-        return pyarrow.table({steps.field.name: values, "value": ranges.cumulative, "low": low, "high": high})
+        values, (low, high) = ranges.cumulative, ranges.band(1 - at)
+        if shares:
+            values, low, high = _shares(ranges.monotone, low, high)
+        points = [plain_number(Fraction(point)) for point in steps.labels]
+        return pyarrow.table({steps.field.name: points, "value": values, "low": low, "high": high})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distribution function of every group with its band and return Matplotlib's axes."""
+        from dovetail.plots.bands import Curve, draw_bands
+
+        from .display import heading, percent
+
+        curves = []
+        for keys in self._groups():
+            table = self.cdf(group=keys, level=self.level)
+            places = table.column(0).to_pylist()
+            ends = (table.column(name).to_numpy() for name in ("value", "low", "high"))
+            curves.append(Curve(", ".join(map(label, keys)), *ends))
+        return draw_bands(
+            places,
+            curves,
+            title=heading(self),
+            across=self._measure.steps.field.name,
+            scale=f"rows up to each value, band at {percent(self.level)}",
+            ax=ax,
+        )
 
     @property
     def _measure(self) -> Any:
         return self.query.measure
 
+    def _groups(self) -> list[tuple[Any, ...]]:
+        return list(product(*(axis.labels for axis in listed_axes(self.query.axes))))
+
     def _tree(self, group: Sequence[Any]) -> Ranges:
         """Return the tree of a group."""
-        keys = list(product(*(axis.labels for axis in listed_axes(self.query.axes))))
+        keys = self._groups()
         wanted = tuple(group) if not isinstance(group, str) else (group,)
         if wanted not in keys:
             known = ", ".join(map(str, keys[:4])) if self.query.axes else "left out: there are no groups"
@@ -112,3 +138,11 @@ class RangeAnswer(Answer):
     def _value(self, place: float) -> int | float:
         lattice = self._measure.steps.lattice
         return plain_number((lattice.low + Fraction(place)) * lattice.step)
+
+
+def _shares(counts: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """Return counts up to each value and their band as shares of all rows, which lie in the band's end."""
+    least, most = max(int(low[-1]), 1), max(int(high[-1]), 1)
+    values = np.minimum(counts / max(float(counts[-1]), 1.0), 1.0)
+    lows, highs = np.clip(low, 0, None) / most, np.minimum(np.clip(high, 0, None) / least, 1.0)
+    return values, np.minimum(lows, values), np.maximum(highs, values)

@@ -147,6 +147,10 @@ class TableAnswer:
         listed = [labels[place][column.key] for place in self.places]
         return [label(item) for item in listed] if mixed else listed
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return what must be said beside these numbers, each once."""
+        return tuple(dict.fromkeys(remark for each in self.answers for remark in each.remarks()))
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return the table as a pandas DataFrame."""
         return self.table.to_pandas()
@@ -182,6 +186,7 @@ class TableAnswer:
         asked = [{name: each[name] for name in ("query", "noises", "step")} for each in whole]
         names = {"sql": self.text, "columns": [column.name for column in self.columns]}
         made = {"schema": FORMAT, **names, "rows": rows, "level": str(self.level), "asked": asked}
+        made["remarks"] = list(self.remarks())
         return json.dumps(made | {name: whole[0][name] for name in shared}, ensure_ascii=False)
 
     def plot(self, ax: Any = None) -> Any:
@@ -290,4 +295,5 @@ def _after(answer: TableAnswer) -> list[str]:
     lines = [f"... and {more} more rows"] if more > 0 else []
     if answer.chosen_by:
         lines.append("rows were chosen by noisy values: their error bars hold for all groups at once")
-    return [*lines, *notes(answer.answers[0], whole=True).split("\n")]
+    said = notes(answer.answers[0], whole=True).split("\n")
+    return [*lines, *dict.fromkeys([*answer.remarks(), *said])]

@@ -107,7 +107,17 @@ Quantiles: TypeAlias = Annotated[
 ]
 Ranges: TypeAlias = Annotated[
     str | None,
-    typer.Option("--ranges", metavar="COLUMN", help="How many rows have at most each value of this column."),
+    typer.Option(
+        "--ranges", "--cdf", metavar="COLUMN", help="How many rows have at most each value of this column."
+    ),
+]
+Min: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--min", metavar="COLUMN", help="The least value; COLUMN=0.01 of --quantiles is better."),
+]
+Max: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--max", metavar="COLUMN", help="The largest value; COLUMN=0.99 of --quantiles is better."),
 ]
 Sample: TypeAlias = Annotated[
     bool, typer.Option("--sample", help="With --variance or --std, divide by n - 1 instead of n.")

@@ -41,6 +41,8 @@ class QueryOptions:
     median: o.Median = None
     quantiles: o.Quantiles = None
     ranges: o.Ranges = None
+    min: o.Min = None
+    max: o.Max = None
     distinct: o.Distinct = False
     weights: o.Weights = None
     low: o.Low = None
@@ -172,10 +174,11 @@ class QueryOptions:
 
 def _of_columns() -> dict[str, Any]:
     """Return the queries about one column, by option."""
-    from dovetail.query import Mean, Median, Quantiles, Ranges, Std, Sum, Variance
+    from dovetail.query import Maximum, Mean, Median, Minimum, Quantiles, Ranges, Std, Sum, Variance
 
     spreads = {"variance": Variance, "std": Std}
-    return {"sum": Sum, "mean": Mean, **spreads, "median": Median, "quantiles": Quantiles, "ranges": Ranges}
+    ranks = {"median": Median, "quantiles": Quantiles, "ranges": Ranges, "min": Minimum, "max": Maximum}
+    return {"sum": Sum, "mean": Mean, **spreads, **ranks}
 
 
 def _loose(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .chart import Line, amount, draw
@@ -38,10 +39,11 @@ def show(answer: Answer, places: dict[str, str]) -> None:
         screen.print(amount(lines[0]))
     screen.print()
     noise = spelled(answer.noise)
-    notes(screen, said(answer, f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise, places))
+    drawn = f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise
+    notes(screen, said(answer, drawn, places, answer.remarks()))
 
 
-def said(answer: Answer, noise: str, places: dict[str, str]) -> dict[str, str]:
+def said(answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[str]) -> dict[str, str]:
     """Return what stands below an answer, by its first words."""
     from dovetail.answers.display import how_found, percent
 
@@ -58,6 +60,7 @@ def said(answer: Answer, noise: str, places: dict[str, str]) -> dict[str, str]:
         }
     return {
         **error,
+        **({"note": " ".join(remarks)} if remarks else {}),
         "noise": noise,
         "cost": cost(answer),
         "remains": rest(answer),
@@ -141,7 +144,8 @@ def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
         screen.print(f"... and {len(answer.places) - most:,} more rows; --csv prints all of them")
     noises = {column.name: spelled(answer.answers[column.query or 0].noise) for column in answer.valued}
     listed = "; ".join(f"{name} {noise}" for name, noise in noises.items())
-    texts = said(answer.answers[0], next(iter(noises.values())) if len(noises) == 1 else listed, places)
+    named = next(iter(noises.values())) if len(noises) == 1 else listed
+    texts = said(answer.answers[0], named, places, answer.remarks())
     if answer.chosen_by:
         texts["error"] += "; rows were chosen by noisy values, so these hold for all groups at once"
     notes(screen, texts)

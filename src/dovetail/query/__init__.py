@@ -1,7 +1,7 @@
 """What is asked: public columns, conditions, cells, measures, and the texts that spell them."""
 
 from .column import Column
-from .distributions import Median, Quantiles, Ranges, Std, Variance
+from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
 
@@ -11,8 +11,10 @@ __all__ = [
     "CountDistinct",
     "Histogram",
     "Linear",
+    "Maximum",
     "Mean",
     "Median",
+    "Minimum",
     "Quantiles",
     "Query",
     "Ranges",

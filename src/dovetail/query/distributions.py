@@ -133,13 +133,7 @@ class Quantiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Median:
-    """The median of a column: the quantile 0.5, with the same options.
-
-    >>> Median("age", low=0, high=100, step=1).kind
-    'disc'
-    """
-
+class _Quantile:
     column: str
     low: Any = None
     high: Any = None
@@ -148,14 +142,53 @@ class Median:
     by: tuple[str, ...] = ()
     keys: Any = None
     bins: Any = None
-    kind: Kind = "disc"
+
+    q: ClassVar[Fraction]
 
     def checked(self, table: Table) -> Question:
-        bounds = (self.low, self.high, self.step)
-        cells = (self.by, self.keys, self.bins)
-        return Quantiles(self.column, (Fraction(1, 2),), *bounds, self.where, *cells, self.kind).checked(
-            table
-        )
+        return self._asked("disc").checked(table)
+
+    def _asked(self, kind: Kind) -> Quantiles:
+        bounds, cells = (self.low, self.high, self.step), (self.by, self.keys, self.bins)
+        return Quantiles(self.column, (self.q,), *bounds, self.where, *cells, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Median(_Quantile):
+    """The median of a column: the quantile 0.5, with the same options.
+
+    >>> Median("age", low=0, high=100, step=1).kind
+    'disc'
+    """
+
+    kind: Kind = "disc"
+
+    q = Fraction(1, 2)
+
+    def checked(self, table: Table) -> Question:
+        return self._asked(self.kind).checked(table)
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum(_Quantile):
+    """The least value of a column, which one row decides; the quantile 0.01 is much more exact.
+
+    >>> Minimum("age", low=0, high=100, step=1).column
+    'age'
+    """
+
+    q = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Maximum(_Quantile):
+    """The largest value of a column, which one row decides; the quantile 0.99 is much more exact.
+
+    >>> Maximum("age", low=0, high=100, step=1).column
+    'age'
+    """
+
+    q = Fraction(1)
 
 
 def _check_range(values: Lattice) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dovetail.answers import Answer
+from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.quote import Quote, QuotedQuery
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
@@ -107,25 +108,27 @@ class Releaser:
         standing = self.account.standing(None if plan is None else self.analyst)
         assert standing.budget is not None
         return [
-            Answer(
-                self.dataset,
-                asked.question,
-                asked.noises,
-                each.cells,
-                quote.charge,
-                quote.neighbours,
-                answered_at,
-                standing.budget,
-                standing.spent,
-                stored,
-                quote.payment.clamp,
-                None if plan is None else plan.id,
-                level=quote.level,
-                # As it stands now, with the number of answers that are left.
-                paid_by=next((open_ for open_ in standing.plans if open_ == plan), None),
-                found=each.found,
-                threshold=asked.threshold,
-                together=len(quote.asked),
+            of_its_kind(
+                Answer(
+                    self.dataset,
+                    asked.question,
+                    asked.noises,
+                    each.cells,
+                    quote.charge,
+                    quote.neighbours,
+                    answered_at,
+                    standing.budget,
+                    standing.spent,
+                    stored,
+                    quote.payment.clamp,
+                    None if plan is None else plan.id,
+                    level=quote.level,
+                    # As it stands now, with the number of answers that are left.
+                    paid_by=next((open_ for open_ in standing.plans if open_ == plan), None),
+                    found=each.found,
+                    threshold=asked.threshold,
+                    together=len(quote.asked),
+                )
             )
             for asked, each in zip(quote.asked, released, strict=True)
         ]

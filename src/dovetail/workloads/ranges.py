@@ -63,6 +63,9 @@ class _Target:
     above: float
 
 
+_TOTAL = _Target(1.0, 1.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """Estimates from the noisy counts of a tree; cells are numbered from 0.
@@ -135,8 +138,8 @@ class Ranges:
     def may_be_empty(self, chance: Real) -> bool:
         """Say whether the table may have no row, in which case it has no quantile."""
         allowed = check.probability("chance", chance, _CHANCE)
-        law = range_error(self.tree, self.noise, 0, self.tree.cells - 1)
-        return float(self.cumulative[-1]) - law.one_sided(allowed) <= 0
+        bar = _bar(self.tree, self.noise, _TOTAL, self.tree.cells - 1, allowed, _FINELY)
+        return float(self.cumulative[-1]) - bar <= 0
 
     def quantile(self, q: Real, chance: Real, kind: Kind = "disc") -> Quantile:
         """Return a quantile and the cells between which it lies, but for `chance`.

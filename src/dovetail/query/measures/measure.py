@@ -10,6 +10,7 @@ Estimates and intervals are made of them by post-processing.
     joint, moves      what one neighbour moves at the same time: the price
     estimates         from noisy integers to numbers
     intervals, error  how far from the truth they are
+    remarks           what else must be said of them
     to_dict, words    the canonical form, and how a person reads it
 
 A new measure is a frozen dataclass in a file of its own and one line in `__init__.py`.
@@ -62,7 +63,8 @@ class Measure(ABC):
 
     `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
     they are counts of persons, so that a question must know whose rows they are. `unknown_error` is why no
-    error can be told before the data are read, where `error` returns None.
+    error can be told before the data are read, where `error` returns None. `answered_as` names a class of
+    answers that can be asked for more than numbers, where there is one.
     """
 
     __slots__ = ()
@@ -70,6 +72,7 @@ class Measure(ABC):
     kind: ClassVar[str]
     counts: ClassVar[bool] = False
     counts_persons: ClassVar[bool] = False
+    answered_as: ClassVar[str] = "numbers"
     unknown_error: ClassVar[str] = "The error of this answer depends on the rows, which are private."
 
     # What is asked of the rows
@@ -148,6 +151,10 @@ class Measure(ABC):
         None where data decide it.
         """
         return half_width(noises[0], chance, cells) * self.step() if self.one_integer() else None
+
+    def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
+        """Return what must be said beside the numbers, in whole sentences; `chance` is that of the bars."""
+        return ()
 
     # How it is written
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["disc", "cont"]
 
+_EXTREMES = {
+    Fraction(0): "One row decides the least value; the quantile 0.01 is much more exact.",
+    Fraction(1): "One row decides the largest value; the quantile 0.99 is much more exact.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class QuantileValues(TreeCounts):
@@ -57,6 +62,14 @@ class QuantileValues(TreeCounts):
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> None:
         return None
+
+    def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
+        found = [text for q, text in _EXTREMES.items() if q in self.qs]
+        empty = sum(self.ranges(cell, noises).may_be_empty(chance) for cell in cells)
+        if empty:
+            where = f"In {empty} of {len(cells)} groups there" if len(cells) > 1 else "There"
+            found.append(f"{where} may be no row at all (n may be 0), and then there is no quantile.")
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         qs = [str(q) for q in self.qs]

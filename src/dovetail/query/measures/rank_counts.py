@@ -24,6 +24,7 @@ class RankCounts(TreeCounts):
     """The distribution function of a column, in rows."""
 
     kind = "ranges"
+    answered_as = "ranges"
 
     def never_negative(self) -> bool:
         return True
@@ -58,6 +59,10 @@ class RankCounts(TreeCounts):
         worst = int(edges[int(np.argmax(prefix_variances(tree, 1.0, 0.0, edges)))]) - 1
         law = range_error(tree, noises[0], 0, worst)
         return Fraction(law.two_sided(shared_chance(chance, cells)))
+
+    def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
+        of = " of a group" if len(cells) > 1 else ""
+        return (f"The intervals hold for all values{of} at once.",)
 
     def to_dict(self) -> dict[str, Any]:
         return {"ranges": self.written_tree()}

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.condition import Condition
-from dovetail.query.distributions import Median, Quantiles, Std, Variance
+from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
 from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
 
@@ -35,9 +35,15 @@ _METHODS: dict[type, str] = {
     exp.Sum: "sum",
     exp.Avg: "mean",
     exp.Median: "median",
+    exp.Min: "min",
+    exp.Max: "max",
     exp.WithinGroup: "quantiles",
 }
 _PERCENTILES: dict[type, str] = {exp.PercentileCont: "cont", exp.PercentileDisc: "disc"}
+_EXTREMES: dict[type, tuple[type[Minimum] | type[Maximum], str]] = {
+    exp.Min: (Minimum, "min"),
+    exp.Max: (Maximum, "max"),
+}
 _DEVIATIONS = (exp.StddevPop, exp.StddevSamp, exp.Stddev)
 # STDDEV and VARIANCE alone are of a sample, as in PostgreSQL and DuckDB.
 _SPREADS: dict[type, tuple[type[Variance], bool, str]] = {
@@ -225,6 +231,10 @@ class _Reader:
             name = self._name(node.this)
             bounds = self._bounds(node, name)
             return kind(name, *bounds, condition, by, sample=sample), f"{title}_{name}"
+        if type(node) in _EXTREMES and not _more_than(node, "this"):
+            extreme, title = _EXTREMES[type(node)]
+            name = self._name(node.this)
+            return extreme(name, *self._bounds(node, name), condition, by), f"{title}_{name}"
         if (found := self._quantile(node)) is not None:
             q, kind, name, title = found
             bounds = self._bounds(node, name)
