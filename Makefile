@@ -2,14 +2,37 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo test test-spark test-versions lint check coverage format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-spark test-versions lint check coverage format bench docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
 
+# The web console: from console/ into the package. Needs Node 20.19 or newer, or takes it from the package index.
+CONSOLE = src/dovetail/service/console
+CONSOLE_SOURCES := $(shell find console -type f -not -path "*/node_modules/*")
+
+console: $(CONSOLE)/index.html
+
+$(CONSOLE)/index.html: $(CONSOLE_SOURCES)
+	$(PYTHON) console/build.py build
+	touch $@
+
+serve: .venv/ready console
+	.venv/bin/dovetail serve $(or $(DATA),adult)
+
+wheel: .venv/ready console
+	.venv/bin/python -m hatchling build -d dist
+	.venv/bin/python console/wheel.py dist
+
 test: lint
-	.venv/bin/python -m pytest -n 2 -m "not spark"
-	@echo "Left out: the Spark suite (make test-spark), other Pythons and the oldest libraries (make test-versions)."
+	.venv/bin/python -m pytest -n 2 -m "not spark and not browser"
+	@echo "Left out: the Spark suite (make test-spark), the console in a browser (make test-console), other Pythons and the oldest"
+	@echo "libraries (make test-versions)."
+
+test-console: .venv-console/ready console
+	$(PYTHON) console/build.py check test
+	.venv-console/bin/python console/browser.py
+	.venv-console/bin/python -m pytest -q -m browser
 
 lint: .venv/ready
 	.venv/bin/ruff format --check .
@@ -18,10 +41,10 @@ lint: .venv/ready
 	.venv/bin/lint-imports
 
 check: lint
-	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark"
+	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark and not browser"
 
 coverage: .venv/ready
-	.venv/bin/python -m pytest -n 2 -q -m "not spark" --cov --cov-report=term:skip-covered
+	.venv/bin/python -m pytest -n 2 -q -m "not spark and not browser" --cov --cov-report=term:skip-covered
 
 format: .venv/ready
 	.venv/bin/ruff format .
@@ -48,8 +71,9 @@ paper: .venv/ready
 .venv-bench/ready: requirements/bench.lock
 .venv-spark/ready: requirements/spark.lock
 .venv-docs/ready: requirements/docs.lock
+.venv-console/ready: requirements/console.lock
 
-.venv/ready .venv-demo/ready .venv-bench/ready .venv-spark/ready .venv-docs/ready: pyproject.toml
+.venv/ready .venv-demo/ready .venv-bench/ready .venv-spark/ready .venv-docs/ready .venv-console/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dovetail needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) -r $(filter %.lock,$^)
@@ -60,4 +84,4 @@ lock:
 	$(PYTHON) requirements/lock.py
 
 clean:
-	rm -rf .venv .venv-demo .venv-bench .venv-spark .venv-docs dist site out
+	rm -rf .venv .venv-demo .venv-bench .venv-spark .venv-docs .venv-console .venv-node dist site out console/node_modules $(CONSOLE)

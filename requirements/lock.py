@@ -14,6 +14,7 @@ ENVIRONMENTS = {
     "bench": "bench,dev",
     "spark": "spark,dev",
     "docs": "docs,plot",
+    "console": "browser,dev",
 }
 BUILD = ["hatchling", "editables"]
 

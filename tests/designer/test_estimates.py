@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dovetail as dv
@@ -33,6 +34,17 @@ def test_an_estimate_for_an_accuracy_is_good_to_4_percent(within: int) -> None:
     chosen = dv.design(**wanted)
     assert chosen.point is not None
     assert estimate(**wanted).epsilon == pytest.approx(chosen.point[0], rel=0.04)
+
+
+@pytest.mark.parametrize("wanted", [BUDGETS[0], BUDGETS[3]], ids=str)
+def test_the_shape_of_an_estimate_has_its_variance(wanted: dict[str, object]) -> None:
+    about = estimate(**wanted)
+    errors = np.arange(-20 * int(about.variance**0.5), 20 * int(about.variance**0.5) + 1)
+    pieces = zip((0.0, *about.breaks), (*about.breaks, np.inf), about.rates, strict=True)
+    potential = sum(rate * np.clip(abs(errors) - left, 0, right - left) for left, right, rate in pieces)
+    density = np.exp(-potential)
+    variance = (errors**2 * density).sum() / density.sum()
+    assert variance == pytest.approx(about.variance, rel=0.005)
 
 
 def test_what_design_refuses_is_refused() -> None:

@@ -14,9 +14,21 @@ import pytest
 import dovetail
 
 ROOT = Path(__file__).parents[2]
-ENDINGS = {".py", ".typed", ".parquet", ".toml", ".md", ".csv", ".css", ".html", ".json"}
-MOST_BYTES = 1_000_000
-EXTRAS = {"service", "oidc", "client", "plot", "pandas", "postgres", "spark", "docs", "bench", "dev"}
+ENDINGS = {".py", ".typed", ".parquet", ".toml", ".md", ".csv", ".css", ".html", ".json", ".js", ".svg"}
+MOST_BYTES = 1_500_000
+EXTRAS = {
+    "service",
+    "oidc",
+    "client",
+    "browser",
+    "plot",
+    "pandas",
+    "postgres",
+    "spark",
+    "docs",
+    "bench",
+    "dev",
+}
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dovetail.exact.bisection import bracket
+from dovetail.noise import IntegerNoise, PiecewiseGeometric
 
 from .candidates import Finder
 from .designs import design
@@ -15,12 +16,14 @@ from .goal import Task, read_task
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """About the errors of a design and its epsilon; nothing is certified."""
+    """About the errors of a design, its epsilon and its shape on the reals; nothing is certified."""
 
     variance: float
     mean_abs: float
     within_95: float
     epsilon: float
+    rates: tuple[float, ...]
+    breaks: tuple[float, ...]
 
 
 def estimate(**wanted: Any) -> Estimate:
@@ -39,8 +42,17 @@ def estimate(**wanted: Any) -> Estimate:
     if shaped is None:
         exact = design(**wanted)
         cost = exact.total.epsilon if exact.point is None else exact.point[0]
-        return Estimate(exact.utility.variance, exact.utility.mean_abs, exact.utility.within_95, cost)
+        rates, breaks = _shape(exact.noise)
+        utility = exact.utility
+        return Estimate(utility.variance, utility.mean_abs, utility.within_95, cost, rates, breaks)
     return _figures(shaped, task, finder)
+
+
+def _shape(noise: IntegerNoise) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return rates and breaks as floats; empty where a noise is not made of pieces."""
+    if not isinstance(noise, PiecewiseGeometric):
+        return (), ()
+    return tuple(map(float, noise.rates)), tuple(map(float, noise.breaks))
 
 
 def _figures(shaped: Scaled, task: Task, finder: Finder) -> Estimate:
@@ -49,5 +61,10 @@ def _figures(shaped: Scaled, task: Task, finder: Finder) -> Estimate:
     bar = bracket(0.0, top, lambda t: float(profile.outside(t)) <= 0.05, close=1e-4)[1]
     epsilon = float(task.epsilon or 0) or epsilon_of(profile, finder.uses, float(task.minimise[1] or 0))
     return Estimate(
-        float(profile.moment(2)) * stretch**2, float(profile.moment(1)) * stretch, bar * stretch, epsilon
+        float(profile.moment(2)) * stretch**2,
+        float(profile.moment(1)) * stretch,
+        bar * stretch,
+        epsilon,
+        tuple((shaped.rates / stretch).tolist()),
+        tuple((shaped.breaks * stretch).tolist()),
     )

@@ -71,8 +71,6 @@ class PlanState:
     slots: int
     left: int
     name: str | None = None
-    public: str = ""
-    shared: bool = False
 
 
 class Account(Protocol):
