@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -53,6 +55,9 @@ class Session(AskingDistributions):
     >>> session.close(); folder.cleanup()
     """
 
+    # Whether data and ledger are another session's, which closes them.
+    _borrowed = False
+
     def __init__(
         self,
         source: Any,
@@ -99,6 +104,17 @@ class Session(AskingDistributions):
         except BaseException:
             self.close()
             raise
+
+    def on_behalf_of(self, analyst: str) -> Session:
+        """Return a session of another analyst on the same data, who sees and spends their own allotment.
+
+        It shares data and ledger with this one, which closes them. The dataset must be on record.
+        """
+        account = self._ledger.catalogue.account(self.source.name, analyst)
+        made = copy(self)
+        made._account, made._borrowed, made._default = account, True, None
+        made._releaser = replace(self._releaser, account=account, analyst=analyst)
+        return made
 
     def answer(self, quote: Quote) -> list[Answer]:
         """Answer a quote of this session; it is charged exactly what was quoted.
@@ -241,6 +257,8 @@ class Session(AskingDistributions):
     def close(self) -> None:
         """Let go of the data and, if this session opened it, of the ledger."""
         self._closed = True
+        if self._borrowed:
+            return
         self._engine.close()
         if getattr(self, "_owned", False):
             self._ledger.close()

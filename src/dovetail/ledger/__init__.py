@@ -6,6 +6,7 @@ from dovetail.engines.identity import source_name
 
 from .account import DatasetAccount
 from .budgets import ExPost
+from .catalogue import Catalogue, Entry
 from .chain import Head
 from .grants import AboveBudget, Grant
 from .keys import Key
@@ -19,7 +20,9 @@ from .vintages import Vintage
 
 __all__ = [
     "AboveBudget",
+    "Catalogue",
     "DatasetAccount",
+    "Entry",
     "ExPost",
     "Grant",
     "Head",

@@ -14,6 +14,7 @@ from .chain import canonical
 from .pen import Pen
 from .principals import by_whom
 from .schema import datasets
+from .text import plain
 
 
 class ExPost(DovetailWarning):
@@ -27,7 +28,9 @@ def checked_budget(budget: object) -> Budget:
     return budget
 
 
-def change_budget(pen: Pen, dataset: int, budget: Budget, by: int | None = None) -> None:
+def change_budget(
+    pen: Pen, dataset: int, budget: Budget, by: int | None = None, reason: str | None = None
+) -> None:
     """Replace a dataset's budget; it must cover what is spent on every vintage."""
     row = dataset_row(pen.connection, dataset)
     before = budget_of(row["budget"])
@@ -46,6 +49,7 @@ def change_budget(pen: Pen, dataset: int, budget: Budget, by: int | None = None)
     pen.update(datasets, row, {"budget": canonical(budget.to_dict())})
     set_caps(pen, dataset, budget)
     content = {"before": before.to_dict(), "after": budget.to_dict(), "ex_post": ex_post}
+    content |= {} if reason is None else {"reason": plain("reason", reason)}
     pen.record("budget", dataset, content | by_whom(by))
     if ex_post:
         warnings.warn(

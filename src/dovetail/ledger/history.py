@@ -11,15 +11,19 @@ from sqlalchemy import Connection, select
 
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
+from dovetail.privacy.charge import Charge
 
 from .pen import event_at
 from .registry import first_name
-from .schema import requests
+from .schema import plans, requests
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of an analyst; `answer` is None while it is under way and where it failed."""
+    """A question of an analyst; `answer` is None while it is under way and where it failed.
+
+    `charge` is None where a plan paid, whose public identifier is `plan`.
+    """
 
     public: str
     dataset: str
@@ -28,6 +32,8 @@ class Asked:
     state: str
     answer: str | None
     answered_at: datetime | None
+    charge: Charge | None = None
+    plan: str | None = None
 
 
 def asked_by(connection: Connection, principal: int, before: str | None, limit: int) -> list[Asked]:
@@ -45,6 +51,15 @@ def asked_as(connection: Connection, principal: int, public: str) -> Asked:
     return _asked(connection, _own(connection, principal, public))
 
 
+def asked_under(connection: Connection, principal: int, dataset: int, key: str) -> Asked | None:
+    """Return the question that an analyst asked under a retry key, or None."""
+    query = select(requests).where(
+        requests.c.dataset == dataset, requests.c.principal == principal, requests.c.key == key
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _asked(connection, row)
+
+
 def _own(connection: Connection, principal: int, public: str) -> Any:
     query = select(requests).where(requests.c.public == public, requests.c.principal == principal)
     row = connection.execute(query).one_or_none()
@@ -55,14 +70,21 @@ def _own(connection: Connection, principal: int, public: str) -> Any:
 
 def _asked(connection: Connection, row: Any) -> Asked:
     made = event_at(connection, row.id)
+    content = json.loads(made.content)
     closing = None if row.closing is None else event_at(connection, row.closing)
     answer = json.loads(closing.content)["answer"] if row.state == "answered" and closing else None
     return Asked(
         row.public,
         first_name(connection, row.dataset),
         datetime.fromisoformat(made.at),
-        json.loads(made.content)["body"],
+        content["body"],
         row.state,
         answer,
         None if closing is None else datetime.fromisoformat(closing.at),
+        Charge.from_dict(content["charge"]) if "charge" in content else None,
+        None if row.plan is None else _plan_id(connection, row.plan),
     )
+
+
+def _plan_id(connection: Connection, plan: int) -> str:
+    return str(connection.execute(select(plans.c.public).where(plans.c.id == plan)).scalar_one())

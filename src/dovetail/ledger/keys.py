@@ -76,6 +76,20 @@ def check_key(connection: Connection, text: object) -> Principal:
     return principal(connection, row.principal)
 
 
+def key_of(text: str) -> str:
+    """Return the public part of a key that was checked."""
+    return text.split("_")[1]
+
+
+def key_holder(connection: Connection, public: str) -> tuple[Principal, Key]:
+    """Return who holds a key that is valid now, and the key; for whoever has proved to hold it before."""
+    row = run(connection, _BY_PUBLIC, {"called": public}).first
+    if row is None or row.revoked is not None or past(row.expires):
+        raise AccessRefused("This key is not, or no longer, valid here.", "Ask the curator for another.")
+    key = Key(row.id, row.public, row.principal, _read(row.expires), False)
+    return principal(connection, row.principal), key
+
+
 def find_key(connection: Connection, public: str) -> dict[str, Any]:
     """Return the row of a key by its public part."""
     row = run(connection, _BY_PUBLIC, {"called": public}).first

@@ -19,6 +19,7 @@ from dovetail.privacy.budget import Budget
 from .account import DatasetAccount
 from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
+from .catalogue import Catalogue
 from .chain import Head
 from .failures import sound
 from .integrity import check_opening, check_version
@@ -159,6 +160,11 @@ class Ledger:
         return People(self._store)
 
     @property
+    def catalogue(self) -> Catalogue:
+        """The datasets, with what was said about each."""
+        return Catalogue(self._store)
+
+    @property
     def place(self) -> str:
         """Return where the ledger is kept."""
         return self._store.place
@@ -221,14 +227,16 @@ class Ledger:
         with self._store.reading() as connection:
             return bool(known_at(connection, tuple(composed("source", each) for each in source)))
 
-    def set_budget(self, dataset: str, budget: Budget, *, by: str | None = None) -> None:
-        """Raise or lower a budget, never below what is spent; recorded as an event.
+    def set_budget(
+        self, dataset: str, budget: Budget, *, by: str | None = None, reason: str | None = None
+    ) -> None:
+        """Raise or lower a budget, never below what is spent; recorded as an event, with the reason.
 
         Either one after answers were given makes the guarantee ex post: this warns, and the record says so.
         """
         checked_budget(budget)
         with self._store.writing() as pen:
-            change_budget(pen, find(pen.connection, dataset), budget, _number(pen.connection, by))
+            change_budget(pen, find(pen.connection, dataset), budget, _number(pen.connection, by), reason)
 
     def set_policy(
         self, dataset: str, *, answers: str | None = None, access: str | None = None, by: str | None = None

@@ -8,10 +8,17 @@ from dovetail.privacy.budget import Budget
 
 from .budgets import checked_budget
 from .grants import Grant, give, grants_of, withdraw
-from .history import Asked, asked_as, asked_by
-from .keys import Key, check_key, find_key, keys_of, make_key, revoke_key
+from .history import Asked, asked_as, asked_by, asked_under
+from .keys import Key, check_key, find_key, key_holder, key_of, keys_of, make_key, revoke_key
 from .pen import Pen
-from .principals import Principal, add_principal, all_principals, erase_name, find_principal
+from .principals import (
+    Principal,
+    add_principal,
+    all_principals,
+    erase_name,
+    find_principal,
+    principal_known_as,
+)
 from .registry import find
 from .store import Store
 
@@ -74,6 +81,23 @@ class People:
         with self._store.reading() as connection:
             return check_key(connection, key)
 
+    def holder(self, public: str) -> tuple[Principal, Key]:
+        """Return who holds the key of this public part, if it is valid now; raise AccessRefused otherwise."""
+        with self._store.reading() as connection:
+            return key_holder(connection, public)
+
+    def use_up(self, key: str) -> Principal:
+        """Return whose key it is and revoke it, in one step: of two who show it, one is let in."""
+        with self._store.writing() as pen:
+            owner = check_key(pen.connection, key)
+            revoke_key(pen, find_key(pen.connection, key_of(key)), owner.id)
+            return owner
+
+    def known_as(self, public: str) -> Principal:
+        """Return somebody by their public identifier."""
+        with self._store.reading() as connection:
+            return principal_known_as(connection, public)
+
     def grant(
         self,
         name: str,
@@ -105,6 +129,12 @@ class People:
         """Return one question of somebody's own by its public identifier."""
         with self._store.reading() as connection:
             return asked_as(connection, find_principal(connection, name).id, public)
+
+    def asked_under(self, name: str, dataset: str, key: str) -> Asked | None:
+        """Return what somebody asked under a retry key, or None."""
+        with self._store.reading() as connection:
+            number = find_principal(connection, name).id
+            return asked_under(connection, number, find(connection, dataset), key)
 
     def grants(self, name: str | None = None, dataset: str | None = None) -> list[Grant]:
         """Return the grants of one analyst, of one dataset, or all."""

@@ -134,7 +134,8 @@ def plan_state(connection: Connection, row: Row) -> PlanState:
     """Return a plan as a release knows it."""
     content = json.loads(event_at(connection, row["id"]).content)
     charge = Charge.from_dict(content["charge"])
-    return PlanState(row["id"], content["body"], charge, row["slots"], row["left"], row["name"] or None)
+    name, public, shared = row["name"] or None, row["public"], bool(row["shared"])
+    return PlanState(row["id"], content["body"], charge, row["slots"], row["left"], name, public, shared)
 
 
 def all_plans(connection: Connection, dataset: int) -> list[PlanState]:

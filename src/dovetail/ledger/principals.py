@@ -76,6 +76,15 @@ def find_principal(connection: Connection, name: str) -> Principal:
     return principal(connection, number)
 
 
+def principal_known_as(connection: Connection, public: str) -> Principal:
+    """Return a principal by the identifier that outsiders see."""
+    query = select(principals.c.id).where(principals.c.public == public)
+    number = connection.execute(query).scalar_one_or_none()
+    if number is None:
+        raise InvalidParameter("id", public, "somebody this ledger knows")
+    return principal(connection, number)
+
+
 def all_principals(connection: Connection) -> list[Principal]:
     """Return everybody, in the order in which they came."""
     query = (

@@ -124,6 +124,9 @@ class Replay:
     def _on_policy(self, _sequence: int, dataset: int, content: Content) -> None:
         self.datasets[dataset] |= {"answers": content["answers"], "access": content["access"]}
 
+    def _on_description(self, _sequence: int, dataset: int, content: Content) -> None:
+        _require(dataset in self.datasets and isinstance(content["said"], str))
+
     def _on_retired(self, sequence: int, dataset: int, _content: Content) -> None:
         self.datasets[dataset]["retired"] = sequence
 

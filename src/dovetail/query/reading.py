@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dovetail.errors import InvalidQuery
+
 from .canonical import Question
 from .condition import Comparison, Condition, Every, Member, Missing, Some
 from .field import Constant, Field
@@ -28,7 +30,7 @@ def read_question(data: Mapping[str, Any]) -> Question:
     axes = tuple(map(_axis, data["axes"]))
     measure = read_measure(data["measure"], axes)
     own = len(axes) - len(measure.partition())
-    where = None if data["where"] is None else _condition(data["where"])
+    where = None if data["where"] is None else read_condition(data["where"])
     persons = None if "persons" not in data else _persons(data["persons"])
     return Question(measure, axes[:own], where, persons)
 
@@ -45,7 +47,17 @@ def _axis(data: Mapping[str, Any]) -> Axis:
     return Keys(field, tuple(values), data["other"])
 
 
-def _condition(data: Mapping[str, Any]) -> Condition:
+def read_condition(data: object) -> Condition:
+    """Read what a condition wrote; what is none is refused."""
+    try:
+        return _condition(data)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise InvalidQuery(
+            "This condition is not known.", "Write it as text, for example age >= 40."
+        ) from None
+
+
+def _condition(data: Any) -> Condition:
     for word, join in (("all", Every), ("any", Some)):
         if word in data:
             return join(tuple(map(_condition, data[word])))

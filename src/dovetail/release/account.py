@@ -71,6 +71,8 @@ class PlanState:
     slots: int
     left: int
     name: str | None = None
+    public: str = ""
+    shared: bool = False
 
 
 class Account(Protocol):

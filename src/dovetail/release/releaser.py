@@ -76,7 +76,8 @@ class Releaser:
         except BudgetExceeded as error:
             standing, asked = self.account.standing(), quote.asked[0]
             alone = quote.plan is None and len(quote.asked) == 1 and asked.threshold is None
-            if not alone or standing.budget is None:
+            # Where nothing is told of what remains, what it buys would tell it.
+            if not alone or standing.budget is None or error.remaining is None:
                 raise
             left = (standing.budget, standing.spent, quote.neighbours, quote.level)
             found = error_of_rest(asked.question, *left)

@@ -1,0 +1,42 @@
+"""An account as one analyst sees it: the budget is the allotment, and nothing tells what others spent."""
+
+from __future__ import annotations
+
+from dovetail.answers.quote import Standing
+from dovetail.release.account import PlanState
+from dovetail.release.plans import stored_plans
+
+from .account import DatasetAccount
+from .balances import budget_of, dataset_row, most_spent
+from .grants import permitted
+from .plans import usable_plans
+from .principals import number_of
+from .store import Store
+from .text import composed
+
+
+class AllottedAccount(DatasetAccount):
+    """The account of a dataset for one analyst; charges go to the allotment and to the dataset as ever.
+
+    Quotes, answers and refusals that are made from its standing speak of the allotment only. Where access
+    needs no grant, and answers are shared anyway, the standing is that of the dataset.
+    """
+
+    def __init__(self, store: Store, dataset: int, name: str, analyst: str) -> None:
+        super().__init__(store, dataset, name)
+        self.analyst = composed("analyst", analyst)
+
+    def standing(self, plans_of: str | None = None) -> Standing:
+        """Return the allotment and what was spent of it, and the plans that the analyst may use."""
+        with self._store.reading() as connection:
+            principal = number_of(connection, self.analyst)
+            row = dataset_row(connection, self._dataset)
+            grant = permitted(connection, principal, row)
+            states: list[PlanState] = []
+            if plans_of is not None:
+                states = usable_plans(connection, self._dataset, principal)
+            if grant is None:
+                limit, subject = row["budget"], row["id"]
+            else:
+                limit, subject = grant["allotment"], grant["id"]
+            return Standing(budget_of(limit), most_spent(connection, subject), stored_plans(states))

@@ -1,0 +1,129 @@
+"""The datasets that a ledger holds, with what their curator says about each: what a service lists and opens.
+
+A description is an event like any other, so the record tells who changed what. It never holds a password.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from dovetail.privacy.budget import Budget
+from dovetail.privacy.charge import Charge
+
+from .account import DatasetAccount
+from .allotted import AllottedAccount
+from .balances import budget_of, most_spent
+from .pen import Pen
+from .principals import by_whom, find_principal
+from .registry import find, first_name
+from .schema import datasets, events
+from .schema import ledger as head_row
+from .store import Store
+
+_KIND = "description"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A dataset as it stands: its terms, what was spent of it, and what was last said about it."""
+
+    number: int
+    name: str
+    budget: Budget
+    spent: Charge
+    protects: str | None
+    answers: str
+    access: str
+    version: str | None
+    retired: bool
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Catalogue:
+    """Look datasets up, and say something about them.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from dovetail.ledger import Ledger
+    >>> folder = TemporaryDirectory()
+    >>> with Ledger.create(folder.name + "/clinic.ledger") as ledger:
+    ...     _ = ledger.account("visits", budget=Budget.pure(1))
+    ...     ledger.catalogue.describe("visits", {"title": "Visits of 2025"})
+    ...     print(ledger.catalogue.entry("visits").said["title"])
+    Visits of 2025
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def changed(self) -> int:
+        """The number of the last event that changed a dataset, a person or a grant."""
+        with self._store.reading() as connection:
+            return int(connection.execute(select(head_row.c.settings)).scalar_one())
+
+    def entries(self) -> list[Entry]:
+        """Return every dataset, oldest first."""
+        with self._store.reading() as connection:
+            said = _said(connection)
+            rows = connection.execute(select(datasets).order_by(datasets.c.id)).mappings().all()
+            return [_entry(connection, dict(row), said.get(row["id"], {})) for row in rows]
+
+    def entry(self, name: str) -> Entry:
+        """Return one dataset by any of its names."""
+        with self._store.reading() as connection:
+            number = find(connection, name)
+            row = connection.execute(select(datasets).where(datasets.c.id == number)).mappings().one()
+            return _entry(connection, dict(row), _said(connection, number).get(number, {}))
+
+    def account(self, name: str, analyst: str | None = None) -> DatasetAccount:
+        """Return the account of a dataset; with `analyst`, as that analyst sees it."""
+        with self._store.reading() as connection:
+            number = find(connection, name)
+            shown = first_name(connection, number)
+        if analyst is None:
+            return DatasetAccount(self._store, number, shown)
+        return AllottedAccount(self._store, number, shown, analyst)
+
+    def describe(self, name: str, said: Mapping[str, Any], *, by: str | None = None) -> None:
+        """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
+        with self._store.writing() as pen:
+            number = find(pen.connection, name)
+            doer = None if by is None else find_principal(pen.connection, by).id
+            _describe(pen, number, said, doer)
+
+
+def _describe(pen: Pen, number: int, said: Mapping[str, Any], by: int | None) -> None:
+    row = pen.connection.execute(select(datasets).where(datasets.c.id == number)).mappings().one()
+    # Every process reads its settings again, although no column of this row has changed.
+    pen.update(datasets, dict(row), {"answers": row["answers"]})
+    pen.record(_KIND, number, {"said": json.dumps(said, sort_keys=True, ensure_ascii=False)} | by_whom(by))
+
+
+def _said(connection: Connection, number: int | None = None) -> dict[int, Any]:
+    """Return what was said last about each dataset."""
+    query = select(events.c.dataset, events.c.content).where(events.c.kind == _KIND)
+    if number is not None:
+        query = query.where(events.c.dataset == number)
+    rows = connection.execute(query.order_by(events.c.sequence))
+    return {row.dataset: json.loads(json.loads(row.content)["said"]) for row in rows}
+
+
+def _entry(connection: Connection, row: Mapping[str, Any], said: Mapping[str, Any]) -> Entry:
+    return Entry(
+        row["id"],
+        first_name(connection, row["id"]),
+        budget_of(row["budget"]),
+        most_spent(connection, row["id"]),
+        row["protects"],
+        row["answers"],
+        row["access"],
+        row["version"],
+        row["retired"] is not None,
+        said,
+    )
