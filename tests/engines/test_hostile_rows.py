@@ -233,3 +233,17 @@ def test_no_row_of_spark_decides_anything(kind: str, spark: Any, tmp_path: Path)
     plain = answers(load(neighbours(COLUMNS[kind][0])[1]))
     for array in COLUMNS[kind]:
         assert not given_away(plain, answers(load(neighbours(array)[0]))), array
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["timestamp[ms]", "timestamp[ms, tz=UTC]", "timestamp[us, tz=UTC]", "null"])
+def test_no_row_of_a_parquet_file_decides_anything_in_spark(kind: str, spark: Any, tmp_path: Path) -> None:
+    both = []
+    for number, rows in enumerate(
+        [neighbours(COLUMNS[kind][0])[1], *(neighbours(a)[0] for a in COLUMNS[kind])]
+    ):
+        path = tmp_path / f"{number}.parquet"
+        pyarrow.parquet.write_table(rows, path)
+        both.append(answers(Source.of("local[2]", table=str(path))))
+    for hostile in both[1:]:
+        assert not given_away(both[0], hostile)

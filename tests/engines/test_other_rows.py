@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,14 @@ import numpy
 import pandas
 import polars
 import pyarrow
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from sqlglot import exp
 
 from dovetail.engines import Source, connect
-from dovetail.query import Column, Schema
+from dovetail.errors import InvalidQuery
+from dovetail.query import Column, Schema, Sum
 from dovetail.query.field import KINDS
 
 # Around the second and the day that nanoseconds may be rounded over, before and after 1970.
@@ -77,6 +81,89 @@ def test_a_huge_number_in_a_polars_frame_leaves_its_other_rows_alone(kind: str) 
     plain = Source.of(polars.DataFrame({"x": [1, -5], "n": [0, 1]}), name="rows")
     wide = polars.DataFrame({"x": [1, -5, 2**100], "n": [0, 1, 100]}, {"x": polars.Int128, "n": polars.Int64})
     assert read(plain, kind) == read(Source.of(wide, name="rows"), kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("integer", [1, -5, 2**62]),
+        ("number", [1, -5]),
+        ("number", [0.1, 1e300, 1 / 3]),
+        ("boolean", [True, False]),
+        ("date", [date(2020, 2, 29)]),
+        ("text", ["a", "B "]),
+    ],
+)
+def test_a_word_in_a_polars_frame_leaves_its_other_rows_alone_where_a_type_is_declared(
+    kind: str, values: list[Any]
+) -> None:
+    rows = list(range(len(values)))
+    plain = Source.of(polars.DataFrame({"x": values, "n": rows}), name="rows")
+    mixed = polars.DataFrame({"x": [*values, "word"], "n": [*rows, 100]}, strict=False)
+    assert read(plain, kind) == read(Source.of(mixed, name="rows"), kind)
+
+
+WIDE = [Decimal("0.1"), Decimal("-82942809169212709511680343978.5"), Decimal("881257735417.0591954168"), None]
+
+
+def test_long_decimals_are_the_nearest_doubles_in_every_source(tmp_path: Path) -> None:
+    nearest = [None if value is None else float(Fraction(value)) for value in WIDE]
+    table = pyarrow.table({"x": pyarrow.array(WIDE, pyarrow.decimal256(60, 22)), "n": range(len(WIDE))})
+    pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "x.arrow", compression="uncompressed")
+    for data in (table, tmp_path / "x.parquet", tmp_path / "x.arrow"):
+        assert read(Source.of(data, name="rows"), "number") == nearest
+
+
+def test_a_text_that_stops_duckdb_leaves_long_decimals_and_repeated_texts_alone(tmp_path: Path) -> None:
+    found = []
+    for word in (b"ok", b"\xff"):
+        texts = pyarrow.array([b"ok", word], pyarrow.binary()).view(pyarrow.string())
+        table = pyarrow.table(
+            {
+                "x": pyarrow.array([*WIDE, None], pyarrow.decimal256(60, 22)),
+                "n": [*range(len(WIDE)), 100],
+                "t": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, None, 0, 0, 1]), texts),
+            }
+        )
+        pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+        engine = connect(Source.of(tmp_path / "x.parquet"))
+        fields = Schema([Column("x", "number"), Column("t", "text")]).table(engine.columns())
+        both = exp.select(engine.value(fields.field("x")), engine.value(fields.field("t"))).order_by("n")
+        found.append(engine.fetch(both))
+        engine.close()
+    assert found[0][:-1] == found[1][:-1]
+    assert found[1][-1] == (None, None)
+
+
+def nothing(folder: Path) -> dict[str, Any]:
+    """Return columns of nothing but missing values, whose type says nothing."""
+    table = pyarrow.table({"x": pyarrow.nulls(3), "n": [1, 2, 3]})
+    pyarrow.parquet.write_table(table, folder / "x.parquet")
+    pyarrow.feather.write_feather(table, folder / "x.arrow", compression="uncompressed")
+    arrow = pandas.DataFrame({"x": pandas.Series([None] * 3, dtype=pandas.ArrowDtype(pyarrow.null()))})
+    codes = pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(3, pyarrow.int8()), pyarrow.nulls(0))
+    return {
+        "Arrow": table,
+        "repeated": pyarrow.table({"x": codes, "n": [1, 2, 3]}),
+        "Parquet": folder / "x.parquet",
+        "Feather": folder / "x.arrow",
+        "Polars": polars.DataFrame({"x": [None] * 3, "n": [1, 2, 3]}),
+        "pandas": arrow.assign(n=[1, 2, 3]),
+    }
+
+
+@pytest.mark.parametrize("name", ["Arrow", "repeated", "Parquet", "Feather", "Polars", "pandas"])
+def test_a_column_of_nothing_but_missing_values_declares_no_type(name: str, tmp_path: Path) -> None:
+    source = Source.of(nothing(tmp_path)[name], name="rows")
+    engine = connect(source)
+    assert engine.columns()["x"].kind is None
+    assert engine.columns()["x"].usable
+    with pytest.raises(InvalidQuery, match="Nothing declares the type of x"):
+        Sum("x", low=0, high=1, step=1).checked(Schema().table(engine.columns()))
+    engine.close()
+    for kind in KINDS:
+        assert read(source, kind) == [None] * 3
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])

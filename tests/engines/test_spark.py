@@ -72,6 +72,33 @@ def test_times_are_read_in_utc_whatever_the_session_s_zone(spark: Any) -> None:
     assert ask(source, Histogram("z", bins=[datetime(2023, 12, 31), "2024-01-01", "2024-01-02"])) == [0, 1]
 
 
+def test_milliseconds_in_a_parquet_file_read_like_any_time(spark: Any, tmp_path: Path) -> None:
+    stored = pyarrow.array([0, -1, 1_704_067_200_123, 2**63 - 1, None], pyarrow.int64())
+    for zone in (None, "UTC"):
+        path = tmp_path / f"{zone}.parquet"
+        pyarrow.parquet.write_table(pyarrow.table({"at": stored.view(pyarrow.timestamp("ms", zone))}), path)
+        for source in (Source.of("local[2]", table=str(path)), Source.of(path)):
+            assert ask(source, Count("at IS NULL")) == [2]
+            assert ask(source, Count("at < '1970-01-01'")) == [1]
+            assert ask(source, Count("at = '2024-01-01 00:00:00.123'")) == [1]
+            assert ask(source, Histogram("at", keys=["1969-12-31"]), Column("at", "date")) == [1]
+
+
+def test_files_that_measure_a_time_in_different_units_are_refused(spark: Any, tmp_path: Path) -> None:
+    for unit in ("ms", "us"):
+        at = pyarrow.array([0], pyarrow.int64()).view(pyarrow.timestamp(unit))
+        pyarrow.parquet.write_table(pyarrow.table({"at": at}), tmp_path / f"{unit}.parquet")
+    with pytest.raises(DataError, match="'at' holds milliseconds in one file"):
+        connect(Source.of("local[2]", table=str(tmp_path)))
+
+
+def test_a_column_of_nothing_but_missing_values_declares_no_type(spark: Any) -> None:
+    source = Source.of(spark.sql("SELECT NULL AS x, 1 AS n"), name="rows")
+    with pytest.raises(dv.InvalidQuery, match="Nothing declares the type of x"):
+        ask(source, Sum("x", low=0, high=1, step=1))
+    assert ask(source, Sum("x", low=0, high=1, step=1), Column("x", "number")) == [0]
+
+
 def test_a_column_s_own_collation_does_not_join_letters(spark: Any) -> None:
     frame = spark.sql("SELECT col1 COLLATE UTF8_LCASE AS k FROM VALUES ('ann'), ('Ann'), (NULL)")
     source = Source.of(frame, name="collated")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 _TEXT, _OWN = "TRY(decode({x}))", "{x}"
-CHECKED = "TRY(decode(encode({x})))"
+_CHECKED = "TRY(decode(encode({x})))"
 # DuckDB's own limits of a time in microseconds and, so that a day always has a time, of a day.
 _FIRST, _LAST = -9_223_372_022_400_000_000, 9_223_372_036_854_775_806
 _FURTHEST_DAY = 105_000_000
@@ -18,6 +18,8 @@ _FURTHEST_DAY = 105_000_000
 _FIRST_NS, _LAST_NS = -(2**63) + 2, 2**63 - 2
 _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": None}
 _MILLISECONDS = 86_400_000
+# The digits of DuckDB's longest decimals.
+WIDEST = 38
 
 
 def readable(type_: Any, stored: str | None = None) -> tuple[Any, str] | None:
@@ -34,7 +36,7 @@ def readable(type_: Any, stored: str | None = None) -> tuple[Any, str] | None:
     from pyarrow import types
 
     if types.is_dictionary(type_) or types.is_run_end_encoded(type_):
-        return _encoded(type_)
+        return _encoded(type_, stored)
     if isinstance(type_, pyarrow.BaseExtensionType):
         known = type_.extension_name in ("arrow.uuid", "arrow.bool8")
         return (type_, _OWN) if known else None
@@ -62,27 +64,28 @@ def _number(type_: Any) -> tuple[Any, str] | None:
     from pyarrow import types
 
     if types.is_null(type_):
-        return pyarrow.string(), _OWN
+        return pyarrow.string(), "NULL"
     if types.is_duration(type_):
         return pyarrow.int64(), _OWN
     if types.is_float16(type_):
         return pyarrow.float32(), _OWN
     if types.is_decimal(type_):
-        fits = type_.precision <= 38 and 0 <= type_.scale <= type_.precision
-        return (type_ if fits else pyarrow.float64()), _OWN
+        fits = type_.precision <= WIDEST and 0 <= type_.scale <= type_.precision
+        # A number goes through its text, which is read to the nearest double; a cast of Arrow's is not exact.
+        return (type_, _OWN) if fits else (pyarrow.string(), "TRY_CAST({x} AS DOUBLE)")
     plain = types.is_integer(type_) or types.is_floating(type_) or types.is_boolean(type_)
     return (type_, _OWN) if plain else None
 
 
-def _encoded(type_: Any) -> tuple[Any, str] | None:
-    """Read values that are stored once; texts stay as they are, since Arrow would check them all."""
+def _encoded(type_: Any, stored: str | None) -> tuple[Any, str] | None:
+    """Read values that are stored once; texts in memory stay, since Arrow would check them all."""
     from pyarrow import types
 
     inner = readable(type_.value_type)
     if inner is None:
         return None
-    if inner[1] == _TEXT:
-        return type_, CHECKED
+    if inner[1] == _TEXT and stored is None:
+        return type_, _CHECKED
     return inner if types.is_dictionary(type_) else None
 
 

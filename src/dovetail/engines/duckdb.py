@@ -18,7 +18,7 @@ from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
 from .arrow_tables import arrow_table, inner_table, is_ibis
-from .arrow_view import Files, make_view, through_arrow, without_checks
+from .arrow_view import Files, has_wide_decimals, make_view, through_arrow
 from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import Layout, csv_layout
 from .duckdb_catalog import catalogued
@@ -61,6 +61,9 @@ class DuckDB:
         try:
             self._open(source)
             described = self._connection.execute(f"DESCRIBE {self._spelled(exp.select('*'))}").fetchall()
+            self._described = {str(row[0]): str(row[1]) for row in described}
+            if self._direct and has_wide_decimals(self._connection, self._direct):
+                self._by_arrow()
         except (DataError, InvalidParameter):
             self._names.close()
             raise
@@ -69,7 +72,6 @@ class DuckDB:
             raise unreadable(self._name, error) from None
         # A database may compare its texts without case: 'a' and 'A' in one group, named after either.
         self._collated = not self._owned or source.format == "duckdb"
-        self._described = {str(row[0]): str(row[1]) for row in described}
         self._types = {name: word_of(type_) for name, type_ in self._described.items()}
         self._columns = {name: self._stored(name) for name in self._types}
 
@@ -218,22 +220,20 @@ class DuckDB:
 
         try:
             return _stoppable(self._connection, lambda connection: read(connection.execute(text)))
-        except duckdb.Error as error:
-            if not self._direct or isinstance(error, duckdb.InterruptException):
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:
+            if not self._direct:
                 raise
-            failed = error
-        for view in (through_arrow, without_checks):
-            connection = _own_connection()
-            try:
-                view(connection, self._direct, self._described)
-                rows = _stoppable(connection, lambda connection: read(connection.execute(text)))
-            except duckdb.Error:
-                connection.close()
-                continue
-            self._connection.close()
-            self._connection = connection
-            return rows
-        raise failed
+        return _stoppable(self._by_arrow(), lambda connection: read(connection.execute(text)))
+
+    def _by_arrow(self) -> Any:
+        """Read Parquet files through Arrow from now on, and return the connection."""
+        connection = _own_connection()
+        through_arrow(connection, self._direct, self._described)
+        self._connection.close()
+        self._connection, self._direct = connection, []
+        return connection
 
     def close(self) -> None:
         if self._owned:

@@ -34,6 +34,8 @@ _KINDS = {
     "VARCHAR": Stored("text"),
     **dict.fromkeys(("ENUM", "UUID"), Stored("text", cast=True)),
     "BOOLEAN": Stored("boolean"),
+    # A column of nothing but missing values: it says nothing about its type.
+    '"NULL"': Stored(None),
     "DATE": Stored("date"),
     "TIMESTAMP": Stored("timestamp"),
     **dict.fromkeys([*_TIMES, "TIMESTAMP_S", "TIMESTAMP_MS"][1:], Stored("timestamp", cast=True)),

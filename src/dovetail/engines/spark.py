@@ -20,7 +20,8 @@ from .engine import BATCH, Batches
 from .failure import missing_extra, unreadable
 from .interrupts import interruptible
 from .source import Source
-from .spark_values import family_of, spelled_value
+from .spark_parquet import parquet_frame
+from .spark_values import MILLISECONDS, family_of, spelled_value
 from .sql_fragments import Templates, placed, scaled, typed_constant
 
 # Settings of the user's session must not change what a statement means, nor make it fail on a row.
@@ -52,7 +53,7 @@ class Spark:
         # A name that no catalog holds; it is visible to every session of this application.
         self._view = f"dovetail_{os.urandom(8).hex()}"
         try:
-            frame = _frame_of(source)
+            frame, narrow = _frame_of(source)
             check_names(frame.columns, repr(self._name))
             frame.createGlobalTempView(self._view)
             self._session = _session_beside(frame.sparkSession)
@@ -62,7 +63,8 @@ class Spark:
             raise
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
-        self._families = {field.name: family_of(field.dataType) for field in fields}
+        types = {field.name: family_of(field.dataType) for field in fields}
+        self._families = {**types, **dict.fromkeys(narrow, MILLISECONDS)}
         self._columns = {name: family.stored for name, family in self._families.items()}
 
     @property
@@ -139,10 +141,13 @@ def _hang_up(context: Any) -> None:
         line.close()
 
 
-def _frame_of(source: Source) -> Any:
-    """Return the data as a Spark table: a DataFrame, a table of a session's, or one read through a master."""
+def _frame_of(source: Source) -> tuple[Any, set[str]]:
+    """Return the data as a Spark table: a DataFrame, a table of a session's, or one read through a master.
+
+    The names are those of columns that hold milliseconds as whole numbers.
+    """
     if hasattr(source.data, "sparkSession"):
-        return source.data
+        return source.data, set()
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
     session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
@@ -150,7 +155,7 @@ def _frame_of(source: Source) -> Any:
         # Spark itself would look further, for files that "parquet.`name`" names.
         if not session.catalog.tableExists(source.table):
             raise DataError(f"Spark has no table {shown(source.table)}.")
-        return session.table(source.table)
+        return session.table(source.table), set()
     if _PATTERN & set(source.table):
         raise DataError(
             f"Spark would read {shown(source.table)} as a pattern, because of one of the signs "
@@ -160,10 +165,7 @@ def _frame_of(source: Source) -> Any:
     # Java would look from the folder that it was started in.
     relative = source.table.startswith(("./", "../"))
     # Parquet says its types; other formats are read by the user, who gives the DataFrame.
-    path = os.path.abspath(source.table) if relative else source.table
-    # All files at any depth, as elsewhere; a folder called key=value is no column.
-    options = {"recursiveFileLookup": "true", "mergeSchema": "true"}
-    return session.read.options(**options).parquet(path)
+    return parquet_frame(session, os.path.abspath(source.table) if relative else source.table)
 
 
 def _session_at(master: str) -> Any:

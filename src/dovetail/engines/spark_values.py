@@ -31,11 +31,14 @@ _FAMILIES = {
     "decimal": Family("decimal", Stored("number")),
     **dict.fromkeys(("string", "char", "varchar"), _TEXT),
     "boolean": Family("boolean", Stored("boolean")),
+    # A column of nothing but missing values: it says nothing about its type.
+    "void": Family("void", Stored(None)),
     "date": Family("date", Stored("date")),
     "timestamp_ntz": Family("timestamp", Stored("timestamp")),
     "timestamp": Family("zoned", Stored("timestamp", cast=True)),
 }
 _COLLATED = Family("collated", Stored("text", cast=True))
+MILLISECONDS = Family("milliseconds", Stored("timestamp", cast=True))
 
 
 def family_of(type_: Any) -> Family:
@@ -63,6 +66,11 @@ def _finite(double: str) -> str:
     return f"CASE WHEN {double} {_FINITE} THEN {double} END"
 
 
+# What a time in microseconds can hold, in the session's time zone, which is UTC.
+_OF_MILLISECONDS = (
+    "CASE WHEN x BETWEEN -9223372036854775 AND 9223372036854775 "
+    "THEN CAST(TIMESTAMP_MILLIS(x) AS TIMESTAMP_NTZ) END"
+)
 _SPELLED = {
     ("whole", "integer"): "x",
     ("whole", "number"): "CAST(x AS DOUBLE)",
@@ -92,6 +100,9 @@ _SPELLED = {
     ),
     ("timestamp", "timestamp"): "x",
     ("timestamp", "date"): "CAST(x AS DATE)",
+    ("milliseconds", "timestamp"): _OF_MILLISECONDS,
+    ("milliseconds", "date"): f"CAST({_OF_MILLISECONDS} AS DATE)",
+    ("milliseconds", "text"): f"CAST({_OF_MILLISECONDS} AS STRING)",
     # In the session's time zone, which is UTC.
     ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
     ("zoned", "date"): "CAST(x AS DATE)",
