@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dovetail.answers.kinds import of_its_kind
@@ -22,8 +23,9 @@ class AskingDistributions(Asking):
     """Ask how the values of a column are distributed, in all rows or in each cell of the columns of `by`.
 
     Each row is clamped to [low, high] and rounded to a multiple of step; what is left out of the three is
-    what the schema declares. Rows without a value are left out. Everything is about the rows of this table,
-    not about a population that they were drawn from.
+    what the schema declares. Of quantiles and ranges the column may hold days, whose steps are days, or
+    times, whose steps are seconds. Rows without a value are left out. Everything is about the rows of this
+    table, not about a population that they were drawn from.
     """
 
     @paid
@@ -94,9 +96,9 @@ class AskingDistributions(Asking):
         column: str,
         qs: Sequence[Real],
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,
@@ -130,9 +132,9 @@ class AskingDistributions(Asking):
         self,
         column: str,
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,
@@ -161,9 +163,9 @@ class AskingDistributions(Asking):
         self,
         column: str,
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,
@@ -194,9 +196,9 @@ class AskingDistributions(Asking):
         self,
         column: str,
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,
@@ -227,9 +229,9 @@ class AskingDistributions(Asking):
         self,
         column: str,
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,
@@ -262,9 +264,9 @@ class AskingDistributions(Asking):
         self,
         column: str,
         *,
-        low: Real | None = None,
-        high: Real | None = None,
-        step: Real | None = None,
+        low: Real | date | None = None,
+        high: Real | date | None = None,
+        step: Real | timedelta | None = None,
         where: str | None = None,
         by: str | Sequence[str] | None = None,
         keys: Any = None,

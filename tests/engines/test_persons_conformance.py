@@ -56,6 +56,7 @@ QUESTIONS = [
     AskDeviation("age", 0, 60),
     Variance("age", 0, 60, 1, by=("ward",)),
     Quantiles("age", (0.5,), 0, 60, 1),
+    Quantiles("joined", (0.5,), "1969-12-20", "1970-01-03", 7),
 ]
 BOUNDS = [(1, 1), (3, 2), (10**6, 10**6)]
 UNITS = [Field("person", "integer"), Field("code", "text"), Field("joined", "date")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell
 
 from .intervals import bars, values
-from .numbers import column_of, label, plain_key, plain_number
+from .numbers import column_of, drawn_at, label, plain_key, plain_value
 from .threshold import Threshold
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Answer:
     @property
     def value(self) -> Any:
         """The noisy number, or the list of them where the answer is a table."""
-        found = [plain_number(value) for value in self.values()]
+        found = [plain_value(self.query.measure.constant(value)) for value in self.values()]
         return found if self.query.grouped else found[0]
 
     @property
@@ -102,7 +102,8 @@ class Answer:
         if self.query.grouped:
             return self._tabled(level, simultaneous)
         bar = self.bars(level, simultaneous=simultaneous)[0]
-        return plain_number(bar.low), plain_number(bar.high)
+        low, high = map(self.query.measure.constant, (bar.low, bar.high))
+        return plain_value(low), plain_value(high)
 
     def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
         """Return the exact interval of every cell, in order."""
@@ -190,15 +191,15 @@ class Answer:
 
         from .display import amount, heading, percent
 
-        found = [float(value) for value in self.values()]
-        bars = self.bars(self.level)
+        shown, values, bars = self.query.measure.constant, self.values(), self.bars(self.level)
         return draw_bars(
             [", ".join(map(label, keys)) or "answer" for keys in self.keys],
-            found,
-            [(float(bar.low), float(bar.high)) for bar in bars],
-            amounts=[amount(value, bar) for value, bar in zip(self.values(), bars, strict=True)],
+            [drawn_at(shown(value)) for value in values],
+            [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
+            amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
             title=heading(self),
             scale=f"{self.query.measure.scale()}, error bars at {percent(self.level)}",
+            times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )
 
@@ -212,9 +213,10 @@ class Answer:
             mixed = axis.other is not None and axis.field.kind != "text"
             columns[axis.field.name] = [label(item) if mixed else plain_key(item) for item in listed]
         found = self.bars(level, simultaneous=simultaneous)
-        columns["value"] = column_of(self.values())
-        columns["low"] = column_of([bar.low for bar in found])
-        columns["high"] = column_of([bar.high for bar in found])
+        shown = self.query.measure.constant
+        columns["value"] = column_of([shown(value) for value in self.values()])
+        columns["low"] = column_of([shown(bar.low) for bar in found])
+        columns["high"] = column_of([shown(bar.high) for bar in found])
         return pyarrow.table(columns)
 
     def __str__(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import date, datetime
 from fractions import Fraction
 from html import escape
 from typing import Protocol
@@ -62,14 +63,16 @@ class Shown(Protocol):
 def as_text(answer: Shown) -> str:
     """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
     found, bars = answer.values(), answer.bars(answer.level)
+    constant = answer.query.measure.constant
     if not answer.query.grouped:
-        return f"{amount(found[0], bars[0])}\n{notes(answer)}"
+        return f"{amount(found[0], bars[0], constant)}\n{notes(answer)}"
     names = [cut(", ".join(map(label, keys))) for keys in answer.keys[:MOST_ROWS]]
-    shown = [amount(value, bar) for value, bar in zip(found, bars, strict=True)][:MOST_ROWS]
+    pairs = list(zip(found, bars, strict=True))[:MOST_ROWS]
+    shown = [amount(value, bar, constant) for value, bar in pairs]
     widest, longest = (max(map(len, texts), default=0) for texts in (names, shown))
     top = max([*found, Fraction(1)])
     lines = [
-        f"{name:<{widest}}  {text:>{longest}}  {_block(value, top)}".rstrip()
+        f"{name:<{widest}}  {text:>{longest}}  {_block(constant(value), top)}".rstrip()
         for name, text, value in zip(names, shown, found, strict=False)
     ]
     if len(found) > MOST_ROWS:
@@ -81,14 +84,16 @@ def as_html(answer: Shown) -> str:
     """Return the answer for a notebook; everything that came from outside is escaped."""
     found, bars = answer.values(), answer.bars(answer.level)
     top = max([*found, *(bar.high for bar in bars), Fraction(1)])
-    names = [axis.field.name for axis in answer.query.named_by]
+    names, constant = [axis.field.name for axis in answer.query.named_by], answer.query.measure.constant
     head = "".join(
         f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
     )
     rows = []
     for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:MOST_ROWS]:
         cells = [escape(label(key)) for key in keys]
-        cells += [figure(value), f"{figure(bar.low)} to {figure(bar.high)}", _bar_html(value, bar, top)]
+        shown, low, high = map(constant, (value, bar.low, bar.high))
+        drawn = "" if isinstance(shown, date) else _bar_html(value, bar, top)
+        cells += [figure(shown), f"{figure(low)} to {figure(high)}", drawn]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
@@ -147,23 +152,30 @@ def used_of_a_person(persons: Persons) -> str:
     )
 
 
-def amount(value: Fraction, bar: Bar) -> str:
-    """Return a value with its error bar."""
-    if value - bar.low == bar.high - value:
+def amount(
+    value: Fraction, bar: Bar, constant: Callable[[Fraction], Fraction | date] = lambda number: number
+) -> str:
+    """Return a value with its error bar; `constant` makes days and times of numbers that stand for them."""
+    shown, low, high = map(constant, (value, bar.low, bar.high))
+    if not isinstance(shown, date) and value - bar.low == bar.high - value:
         return f"{figure(value)} ± {figure(bar.high - value)}"
-    return f"{figure(value)} ({figure(bar.low)} to {figure(bar.high)})"
+    return f"{figure(shown)} ({figure(low)} to {figure(high)})"
 
 
-def figure(value: Fraction) -> str:
-    """Return a number for reading.
+def figure(value: Fraction | date) -> str:
+    """Return a number, a day or a time for reading.
 
-    >>> figure(Fraction(12345)), figure(Fraction(3, 2))
-    ('12,345', '1.5')
+    >>> figure(Fraction(12345)), figure(Fraction(3, 2)), figure(datetime(2024, 1, 31, 12))
+    ('12,345', '1.5', '2024-01-31 12:00:00')
     """
+    if isinstance(value, date):
+        return str(value)
     return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,.6g}"
 
 
-def _block(value: Fraction, top: Fraction) -> str:
+def _block(value: Fraction | date, top: Fraction) -> str:
+    if isinstance(value, date):
+        return ""
     eighths: int = max(0, round(value / top * _WIDTH * 8))
     return "█" * (eighths // 8) + _PARTS[eighths % 8]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dovetail.check import Real, probability, rational
+from dovetail.check import Real, probability
 from dovetail.errors import InvalidParameter
+from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import listed_axes
+from dovetail.query.times import constant_of, place_of, value_at
 
 from .answer import Answer
-from .numbers import label, plain_number
+from .numbers import label, plain_value
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,15 +29,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A noisy number and an interval that holds the true one with probability `level`."""
+    """A noisy value and an interval that holds the true one with probability `level`."""
 
-    value: int | float
-    low: int | float
-    high: int | float
+    value: Any
+    low: Any
+    high: Any
     level: Fraction
 
     def __str__(self) -> str:
-        return f"{self.value:g} ({self.low:g} to {self.high:g} at {float(self.level):.4g})"
+        shown = [
+            str(each) if isinstance(each, date) else f"{each:g}" for each in (self.value, self.low, self.high)
+        ]
+        return f"{shown[0]} ({shown[1]} to {shown[2]} at {float(self.level):.4g})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,7 +52,12 @@ class RangeAnswer(Answer):
     """
 
     def range(
-        self, a: Real | None = None, b: Real | None = None, *, group: Sequence[Any] = (), level: Real = 0.95
+        self,
+        a: Real | date | None = None,
+        b: Real | date | None = None,
+        *,
+        group: Sequence[Any] = (),
+        level: Real = 0.95,
     ) -> Estimate:
         """Return how many rows have a <= value <= b; rows beyond the bounds count at the bounds."""
         at = probability("level", level, "Give a number such as 0.95.")
@@ -54,7 +65,7 @@ class RangeAnswer(Answer):
         first = 0 if a is None else min(max(ceil(self._place("a", a)), 0), last + 1)
         end = last if b is None else max(min(floor(self._place("b", b)), last), -1)
         if first > end:
-            if a is not None and b is not None and rational("a", a) > rational("b", b):
+            if a is not None and b is not None and self._place("a", a) > self._place("b", b):
                 raise InvalidParameter("b", b, f"at least a, which is {a}", "Are they the wrong way round?")
             return Estimate(0, 0, 0, at)
         low, high = ranges.interval(first, end, 1 - at)
@@ -89,7 +100,9 @@ class RangeAnswer(Answer):
         values, (low, high) = ranges.cumulative, ranges.band(1 - at)
         if shares:
             values, low, high = _shares(ranges.monotone, low, high)
-        points = [plain_number(Fraction(point)) for point in steps.labels]
+        points = [
+            plain_value(point if isinstance(point, date) else Fraction(point)) for point in steps.labels
+        ]
         return pyarrow.table({steps.field.name: points, "value": values, "low": low, "high": high})
 
     def plot(self, ax: Any = None) -> Any:
@@ -130,14 +143,13 @@ class RangeAnswer(Answer):
         ranges: Ranges = self._measure.ranges(self.cells[keys.index(wanted)], self.noises)
         return ranges
 
-    def _place(self, name: str, value: Real) -> Fraction:
-        lattice = self._measure.steps.lattice
-        steps: Fraction = rational(name, value, "Give a value of the column.") / lattice.step
-        return steps - int(lattice.low)
+    def _place(self, name: str, value: Real | date) -> Fraction:
+        lattice: Lattice = self._measure.steps.lattice
+        return place_of(lattice, name, value)
 
-    def _value(self, place: float) -> int | float:
-        lattice = self._measure.steps.lattice
-        return plain_number((lattice.low + Fraction(place)) * lattice.step)
+    def _value(self, place: float) -> int | float | date:
+        lattice: Lattice = self._measure.steps.lattice
+        return plain_value(constant_of(lattice, value_at(lattice, place)))
 
 
 def _shares(counts: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from dovetail.query.sql.order import Column, Direction
 
 from .answer import Answer
 from .display import MOST_ROWS, amount, cut, notes
-from .numbers import column_of, label, plain_number
+from .numbers import column_of, drawn_at, label, plain_value
 
 if TYPE_CHECKING:
     import pandas
@@ -92,7 +92,8 @@ class TableAnswer:
         """The number of a lone aggregate (a list after GROUP BY); of several, a mapping by name."""
         found: dict[str, Any] = {}
         for column in self.valued:
-            listed = [plain_number(value) for value in self.values(column)]
+            constant = self.constant(column)
+            listed = [plain_value(constant(value)) for value in self.values(column)]
             # LIMIT 0 leaves nothing to show.
             found[column.name] = listed if self.grouped or not listed else listed[0]
         return next(iter(found.values())) if len(found) == 1 else found
@@ -119,7 +120,7 @@ class TableAnswer:
             bars = self.bars(column, level, simultaneous=simultaneous)
             listed = (self.values(column), [bar.low for bar in bars], [bar.high for bar in bars])
             for title, numbers in zip(column.titles(), listed, strict=True):
-                made[title] = column_of(numbers)
+                made[title] = column_of(list(map(self.constant(column), numbers)))
         return pyarrow.table(made)
 
     def values(self, column: Column) -> list[Fraction]:
@@ -146,6 +147,11 @@ class TableAnswer:
         mixed = axis.other is not None and axis.field.kind != "text"
         listed = [labels[place][column.key] for place in self.places]
         return [label(item) for item in listed] if mixed else listed
+
+    def constant(self, column: Column) -> Callable[[Fraction], Fraction | date]:
+        """Return what makes days and times of the numbers of a column that stand for them."""
+        assert column.query is not None
+        return self.answers[column.query].query.measure.constant
 
     def remarks(self) -> tuple[str, ...]:
         """Return what must be said beside these numbers, each once."""
@@ -199,14 +205,15 @@ class TableAnswer:
         bars = self.bars(column, self.level)
         labels = self.answers[0].query.cell_keys()
         names = [", ".join(map(label, labels[place])) or column.name for place in self.places]
-        found = [float(value) for value in self.values(column)]
+        shown, values = self.constant(column), self.values(column)
         return draw_bars(
             names,
-            found,
-            [(float(bar.low), float(bar.high)) for bar in bars],
-            amounts=[amount(value, bar) for value, bar in zip(self.values(column), bars, strict=True)],
+            [drawn_at(shown(value)) for value in values],
+            [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
+            amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
             title=column.name,
             scale=f"error bars at {percent(self.level)}",
+            times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )
 
@@ -285,7 +292,7 @@ def cells(answer: TableAnswer, most: int) -> list[list[str]]:
             texts = [label(key) for key in answer.keys(column)]
         else:
             pairs = zip(answer.values(column), answer.bars(column, answer.level), strict=True)
-            texts = [amount(value, bar) for value, bar in pairs]
+            texts = [amount(value, bar, answer.constant(column)) for value, bar in pairs]
         shown.append(texts[:most])
     return shown
 

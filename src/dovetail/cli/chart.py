@@ -26,6 +26,7 @@ class Line:
     low: float
     high: float
     true: float | None = None
+    words: str | None = None  # of a day or a time, which has no bar
 
 
 def draw(screen: Console, lines: list[Line]) -> None:
@@ -51,7 +52,8 @@ def draw(screen: Console, lines: list[Line]) -> None:
         text = Text(f"{labels[number]:<{wide[0]}}  {amounts[number]:>{wide[1]}}  ")
         if truths:
             text.append(f"{truths[number]:>{wide[2]}}  ", style="dim")
-        text.append(bar(line, top, room, plain=screen.options.ascii_only))
+        if line.words is None:
+            text.append(bar(line, top, room, plain=screen.options.ascii_only))
         text.rstrip()
         screen.print(text, no_wrap=True, overflow="ignore", crop=False)
     if len(shown) < len(lines):
@@ -91,6 +93,8 @@ def amount(line: Line) -> str:
     >>> amount(Line("a", 1234, 1229, 1239)), amount(Line("a", 0, 0, 3))
     ('1,234 ± 5', '0 (0 to 3)')
     """
+    if line.words is not None:
+        return line.words
     below, above = line.value - line.low, line.high - line.value
     if abs(below - above) <= 1e-9 * max(abs(line.high), 1.0):
         return f"{_figure(line.value)} ± {_figure(above)}"

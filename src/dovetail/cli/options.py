@@ -133,12 +133,15 @@ Weights: TypeAlias = Annotated[
     ),
 ]
 Low: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The least value that a row counts with.")
+    str | None, typer.Option(metavar="VALUE", help="The least value that a row counts with.")
 ]
 High: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The largest value that a row counts with.")
+    str | None, typer.Option(metavar="VALUE", help="The largest value that a row counts with.")
 ]
-Step: TypeAlias = Annotated[str | None, typer.Option(metavar="NUMBER", help="What values are rounded to.")]
+Step: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="What values are rounded to; of days in days, of times in seconds."),
+]
 Keys: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN=VALUES", help='The cells of a column of --by: region=north,"south, old".'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from .chart import Line, amount, draw
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 def lines_of(answer: Answer) -> list[Line]:
     """Return the cells of an answer with their intervals at its level."""
-    keys = answer.keys
+    from dovetail.answers.display import amount as in_words
+
+    keys, shown = answer.keys, answer.query.measure.constant
     found, bars = answer.values(), answer.bars(answer.level)
-    return [
-        Line(", ".join(map(_label, cell)), float(value), float(bar.low), float(bar.high))
-        for cell, value, bar in zip(keys, found, bars, strict=True)
-    ]
+    lines = []
+    for cell, value, bar in zip(keys, found, bars, strict=True):
+        words = in_words(value, bar, shown) if isinstance(shown(value), date) else None
+        ends = (float(value), float(bar.low), float(bar.high))
+        lines.append(Line(", ".join(map(_label, cell)), *ends, words=words))
+    return lines
 
 
 def show(answer: Answer, places: dict[str, str]) -> None:

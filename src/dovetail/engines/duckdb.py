@@ -31,6 +31,10 @@ from .source import Source
 from .sql_fragments import Templates, placed, scaled
 
 _templates = Templates("duckdb")
+_ELAPSED = {
+    "date": "CAST(x - CAST('1970-01-01' AS DATE) AS BIGINT)",
+    "timestamp": "epoch_us(x)",
+}
 _SEPARATOR = "\x1f"
 # DuckDB leaves out a line that is longer than its limit, and takes the memory only where a line needs it.
 # Several readers at once would guess where rows begin, and fail on a line break inside of quotes.
@@ -182,6 +186,9 @@ class DuckDB:
 
     def whole(self, number: exp.Expression) -> exp.Expression:
         return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
+
+    def elapsed(self, kind: str, moment: Any) -> Any:
+        return _templates.filled(_ELAPSED[kind], moment)
 
     def wide_sum(self, integer: exp.Expression) -> exp.Expression:
         # DuckDB adds 64-bit integers in 128 bits.

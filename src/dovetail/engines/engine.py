@@ -41,6 +41,9 @@ class Engine(Protocol):
     def whole(self, number: Any) -> Any:
         """Spell the conversion of a double that holds a whole number to a 64-bit integer."""
 
+    def elapsed(self, kind: str, moment: Any) -> Any:
+        """Spell a day in days, or a time in microseconds, since the start of 1970, as a 64-bit integer."""
+
     def wide_sum(self, integer: Any) -> Any:
         """Spell a sum of 64-bit integers that cannot overflow."""
 

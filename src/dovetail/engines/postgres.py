@@ -49,6 +49,10 @@ SELECT attname::text, CASE WHEN typtype = 'e' THEN 'enum' ELSE typname::text END
 FROM below JOIN pg_catalog.pg_type ON oid = type WHERE typtype <> 'd' ORDER BY attnum
 """
 _templates = Templates("postgres")
+_ELAPSED = {
+    "date": "CAST(x - CAST('1970-01-01' AS DATE) AS BIGINT)",
+    "timestamp": "CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)",
+}
 
 
 class Postgres:
@@ -136,6 +140,9 @@ class Postgres:
 
     def whole(self, number: Any) -> exp.Expression:
         return exp.cast(number, "BIGINT")
+
+    def elapsed(self, kind: str, moment: Any) -> Any:
+        return _templates.filled(_ELAPSED[kind], moment)
 
     def wide_sum(self, integer: exp.Expression) -> exp.Expression:
         # PostgreSQL adds 64-bit integers as numeric.

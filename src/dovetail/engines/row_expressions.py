@@ -14,6 +14,7 @@ from dovetail.query.field import LARGEST_INTEGER, Constant
 from dovetail.query.lattice import Lattice
 from dovetail.query.measures import Measure, RowCount, ValueCount, ValueSum
 from dovetail.query.partitions import Axis, Bins, Discovered, Keys, Steps
+from dovetail.query.times import constant_of, value_at
 
 from .engine import Engine
 
@@ -44,6 +45,8 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
     floor stays within [low, high] whatever the row holds.
     """
     value = engine.value(lattice.field)
+    if lattice.origin is not None:
+        return _in_time(engine, lattice, value)
     low, high = (exp.Literal.number(point) for point in (lattice.low, lattice.high))
     if lattice.field.kind == "integer" and lattice.step == 1:
         point, inside = value, value.copy()
@@ -55,6 +58,27 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
         exp.case()
         .when(exp.LT(this=point.copy(), expression=low.copy()), low, copy=False)
         .when(exp.GT(this=point.copy(), expression=high.copy()), high, copy=False)
+        .else_(inside, copy=False)
+    )
+
+
+def _in_time(engine: Engine, lattice: Lattice, value: Any) -> Any:
+    """Spell a day or a time in steps from the origin, rounded half up: in whole numbers, so exactly."""
+    kind, unit = lattice.field.kind, 1 if lattice.field.kind == "date" else 10**6
+    first, last = (constant_of(lattice, value_at(lattice, place)) for place in (0, lattice.high))
+    start, step = int(value_at(lattice, 0) * unit), int(lattice.step * unit)
+    since = exp.Sub(this=engine.elapsed(kind, value.copy()), expression=exp.Literal.number(start))
+    twice = exp.Mul(this=exp.paren(since, copy=False), expression=exp.Literal.number(2))
+    halved = exp.paren(exp.Add(this=twice, expression=exp.Literal.number(step)), copy=False)
+    inside = exp.IntDiv(this=halved, expression=exp.Literal.number(2 * step))
+    return (
+        exp.case()
+        .when(exp.LT(this=value, expression=engine.constant(kind, first)), exp.Literal.number(0), copy=False)
+        .when(
+            exp.GT(this=value.copy(), expression=engine.constant(kind, last)),
+            exp.Literal.number(lattice.high),
+            copy=False,
+        )
         .else_(inside, copy=False)
     )
 

@@ -40,6 +40,10 @@ _SETTINGS = {
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
 }
 _templates = Templates("spark")
+_ELAPSED = {
+    "date": "CAST(unix_date(x) AS BIGINT)",
+    "timestamp": "unix_micros(CAST(x AS TIMESTAMP))",
+}
 _PATTERN = frozenset("*?[]{}\\")
 
 
@@ -87,6 +91,9 @@ class Spark:
 
     def whole(self, number: Any) -> Any:
         return exp.TryCast(this=number, to=exp.DataType.build("BIGINT"))
+
+    def elapsed(self, kind: str, moment: Any) -> Any:
+        return _templates.filled(_ELAPSED[kind], moment)
 
     def wide_sum(self, integer: Any) -> Any:
         # A sum of 64-bit integers stays one and fails when it is full; of 28 digits it has 38.

@@ -19,40 +19,48 @@ def draw_bars(
     amounts: Sequence[str],
     title: str = "",
     scale: str = "",
+    times: bool = False,
     ax: Any = None,
 ) -> Any:
     """Draw one horizontal bar per name with its interval, and return the axes.
 
     An error bar of a few units vanishes beside counts of thousands, so each bar ends in its `amounts`: the
-    value and its error in figures.
+    value and its error in figures. Values that are `times`, in days since the start of 1970, are points.
     """
     count = min(len(names), MOST_BARS)
     if ax is None:
         ax = shown_by_notebooks(sheet(7.5, 1.3 + 0.28 * count).add_subplot())
     places = range(count)
     lows, highs = [low for low, _ in intervals[:count]], [high for _, high in intervals[:count]]
-    ax.barh(places, values[:count], color="#8fb3d9")
+    if times:
+        ax.plot(values[:count], places, "o", color="#8fb3d9")
+    else:
+        ax.barh(places, values[:count], color="#8fb3d9")
     ax.hlines(places, lows, highs, colors="#222222")
     # Caps show the ends of a bar that is shorter than the line is wide.
     ax.plot([*lows, *highs], [*places, *places], "|", color="#222222", markersize=7)
     for place, high, amount in zip(places, highs, amounts, strict=False):
         ax.annotate(
             amount,
-            (max(high, 0.0), place),
+            (high if times else max(high, 0.0), place),
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
             fontsize=8,
             parse_math=False,
         )
-    _make_room(ax, [0.0, *lows], [0.0, *highs], longest=max(map(len, amounts[:count]), default=0))
+    zero = [] if times or not count else [0.0]
+    _make_room(ax, [*zero, *lows], [*zero, *highs], longest=max(map(len, amounts[:count]), default=0))
     # Names may hold any text: no mathematical notation is read into a dollar sign.
     ax.set_yticks(places, names[:count], parse_math=False)
     ax.set_ylim(count - 0.4, -0.6)
     more = len(names) - count
     ax.set_title(f"{title} (the first {count}; {more} more)" if more > 0 else title, parse_math=False)
     ax.set_xlabel(scale, parse_math=False)
-    ax.xaxis.set_major_formatter("{x:,.10g}")
+    if times:
+        ax.xaxis_date()
+    else:
+        ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.grid(axis="x", alpha=0.3)
     ax.set_axisbelow(True)
     return ax
@@ -60,6 +68,6 @@ def draw_bars(
 
 def _make_room(ax: Any, lows: Sequence[float], highs: Sequence[float], longest: int) -> None:
     """Widen the scale so that the figures at the ends of the bars stay inside."""
-    low, high = min(lows), max(highs)
+    low, high = min(lows, default=0.0), max(highs, default=0.0)
     span = (high - low) or 1.0
-    ax.set_xlim(low - 0.02 * span if low < 0 else 0, high + span * min(0.06 + 0.016 * longest, 0.6))
+    ax.set_xlim(low - 0.02 * span if low else 0, high + span * min(0.06 + 0.016 * longest, 0.6))

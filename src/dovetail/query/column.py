@@ -20,7 +20,8 @@ class Column:
     """One public column: its type and, where known in advance, its bounds or all of its possible values.
 
     Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
-    any other value. `step` is the lattice on which the column is summed. A drafted column stays
+    any other value. `step` is the lattice on which the column is summed or ranked; of days it counts days, of
+    times seconds. A drafted column stays
     unreviewed, and is refused, until its curator confirms it.
 
     In a CSV file and in other columns that hold plain texts, `decimal` is the sign before the fraction of a
@@ -51,8 +52,10 @@ class Column:
         for bound in ("low", "high", "step"):
             value = getattr(self, bound)
             if value is not None:
-                self._may_have(bound, _BOUNDED if bound != "step" else ("integer", "number"))
-                exact = rational(bound, value) if self.type in ("integer", "number") else value
+                self._may_have(bound, _BOUNDED)
+                exact = (
+                    rational(bound, value) if bound == "step" or self.type in ("integer", "number") else value
+                )
                 kind = Field(self.name, "number") if bound == "step" else reader
                 object.__setattr__(self, bound, kind.constant(exact))
         if self.low is not None and self.high is not None and not self.low <= self.high:

@@ -17,6 +17,7 @@ from .measures import Dispersion, QuantileValues, RankCounts
 from .partitions import Steps, axes_of, public_cells
 from .queries import condition, lattice, limited
 from .schema import Table
+from .times import TIMES, kind_of_time, time_lattice
 
 # Squares of the range must fit where sums of them are kept.
 LARGEST_RANGE = 2**26
@@ -74,9 +75,11 @@ class Std(Variance):
 class Ranges:
     """How many rows lie in every range of values of a column: one noisy tree answers them all.
 
-    Each row is clamped to [low, high] and rounded to a multiple of step; rows without a number are left out.
-    Of the three, what is left out is what the schema declares. The levels of the tree are chosen from the
-    number of values, for geometric noise, which is the best for a pure budget.
+    Each row is clamped to [low, high] and rounded to a multiple of step; rows without a value are left out.
+    The column may hold numbers, days (a step counts days, 1 if left out) or times (a step counts seconds);
+    days and times are rounded to steps from low on. What is left out of the three is what the schema
+    declares. The levels of the tree are chosen from the number of values, for geometric noise, which is the
+    best for a pure budget.
 
     >>> Ranges("age", low=0, high=100, step=1).column
     'age'
@@ -126,6 +129,11 @@ class Quantiles:
             allowed = f"1 to {MOST_QUANTILES} different numbers from 0 to 1"
             raise InvalidParameter("qs", self.qs, allowed, _QS)
         steps, widths, axes = _tree(self, table)
+        if self.kind == "cont" and steps.field.kind == "date":
+            raise InvalidQuery(
+                f"{steps.field.name} holds days, and nothing lies between two of them.",
+                "Ask for the discrete quantile: a day that a row has.",
+            )
         if len(qs) > 1 and any(axis.field.name == "q" for axis in axes):
             raise InvalidQuery("A column called q would stand twice in the answer.", "Ask for one quantile.")
         measure = QuantileValues(steps, widths, qs, self.kind)
@@ -204,7 +212,7 @@ def _check_range(values: Lattice) -> None:
 
 def _tree(query: Ranges | Quantiles, table: Table) -> tuple[Steps, tuple[int, ...], tuple[Any, ...]]:
     """Return the points, the levels of the tree over them, and the axes of the answer."""
-    values = lattice(query.column, query.low, query.high, query.step, table)
+    values = _points(query.column, query.low, query.high, query.step, table)
     axes = limited(axes_of(query.by, query.keys, query.bins, table))
     steps, groups = Steps(values), public_cells(axes) if axes else 1
     if steps.cells * groups > MOST_POINTS:
@@ -215,6 +223,15 @@ def _tree(query: Ranges | Quantiles, table: Table) -> tuple[Steps, tuple[int, ..
             "Use a larger step, narrower bounds or fewer groups.",
         )
     return steps, _widths(steps.cells), axes
+
+
+def _points(column: str, low: object, high: object, step: object, table: Table) -> Lattice:
+    """Return the points of a column of numbers, days or times."""
+    # What the bounds are tells what a column without a declared type holds.
+    field = table.field(column, asked=next(filter(None, map(kind_of_time, (low, high))), "number"))
+    if field.kind in TIMES:
+        return time_lattice(field, table.schema.get(field.name), low, high, step)
+    return lattice(column, low, high, step, table)
 
 
 def _widths(cells: int) -> tuple[int, ...]:

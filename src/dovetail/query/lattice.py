@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -12,18 +13,25 @@ from .field import Field
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """A column clamped to [low, high] and rounded to multiples of step; low and high in steps."""
+    """A column clamped to [low, high] and rounded to multiples of step; low and high in steps.
+
+    The steps of days and times are days and seconds, and are counted from `origin`.
+    """
 
     field: Field
     low: int
     high: int
     step: Fraction
+    origin: date | None = None
 
     def to_dict(self) -> dict[str, Any]:
         column = [self.field.name, self.field.kind]
-        return {"column": column, "low": self.low, "high": self.high, "step": str(self.step)}
+        made = {"column": column, "low": self.low, "high": self.high, "step": str(self.step)}
+        return made if self.origin is None else made | {"origin": self.origin.isoformat()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Lattice:
         """Read what `to_dict` wrote."""
-        return cls(Field(*data["column"]), data["low"], data["high"], Fraction(data["step"]))
+        field = Field(*data["column"])
+        origin: Any = None if "origin" not in data else field.constant(data["origin"])
+        return cls(field, data["low"], data["high"], Fraction(data["step"]), origin)

@@ -17,6 +17,7 @@ from .column import listed, public_values
 from .field import MOST_CELLS, Constant, Field, kind_of, written
 from .lattice import Lattice
 from .schema import Table
+from .times import constant_of, value_at
 
 DISCOVER = "discover"
 _EDGES = "Those edges make three cells; dates are written 2025-01-31."
@@ -233,9 +234,11 @@ class Steps:
     @property
     def labels(self) -> tuple[Constant, ...]:
         """Return the point of each cell, in order."""
-        step, whole = self.lattice.step, self.field.kind == "integer"
-        points = (point * step for point in range(self.lattice.low, self.lattice.high + 1))
-        return tuple(int(point) if whole and point.denominator == 1 else point for point in points)
+        whole, lattice = self.field.kind == "integer", self.lattice
+        points = (constant_of(lattice, value_at(lattice, place)) for place in range(self.cells))
+        return tuple(
+            int(p) if whole and isinstance(p, Fraction) and p.denominator == 1 else p for p in points
+        )
 
     @property
     def cells(self) -> int:

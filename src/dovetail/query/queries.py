@@ -205,13 +205,13 @@ def limited(axes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def declared_bounds(column: Column | None) -> dict[str, Any]:
-    """Return what the schema says of the sums of a column; whole numbers are rounded to 1.
+    """Return what the schema says of the sums or ranks of a column; whole numbers and days are rounded to 1.
 
     >>> declared_bounds(Column("age", "integer", low=0, high=120))
     {'low': 0, 'high': 120, 'step': 1}
     """
     found = {name: getattr(column, name, None) for name in ("low", "high", "step")}
-    if found["step"] is None and column is not None and column.type == "integer":
+    if found["step"] is None and column is not None and column.type in ("integer", "date"):
         found["step"] = 1
     return found
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -174,6 +175,10 @@ class Measure(ABC):
     def scale(self) -> str:
         """Return what the numbers are, as a picture's axis names them."""
         return self.words()
+
+    def constant(self, value: Fraction) -> Fraction | date:
+        """Return a number as a value of the column that is asked about: a day or a time where it is one."""
+        return value
 
     def json_number(self, value: Fraction) -> int | float | str:
         """Return a number as JSON holds it: exactly."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from dovetail.query.field import Field
 from dovetail.query.partitions import Axis, Keys
+from dovetail.query.times import constant_of, value_at
 
 from .bars import Bar, shared_chance
 from .measure import Cells
@@ -57,8 +59,10 @@ class QuantileValues(TreeCounts):
 
     def _value(self, place: float) -> Fraction:
         """Return the value at a place among the points, which may lie between two."""
-        lattice = self.steps.lattice
-        return (lattice.low + Fraction(place)) * lattice.step
+        return value_at(self.steps.lattice, place)
+
+    def constant(self, value: Fraction) -> Fraction | date:
+        return constant_of(self.steps.lattice, value)
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> None:
         return None
@@ -91,5 +95,8 @@ class QuantileValues(TreeCounts):
     def scale(self) -> str:
         return self.steps.field.name
 
-    def json_number(self, value: Fraction) -> int | float:
+    def json_number(self, value: Fraction) -> int | float | str:
+        found = self.constant(value)
+        if isinstance(found, date):
+            return found.isoformat()
         return int(value) if value.denominator == 1 else float(value)

@@ -14,6 +14,7 @@ from dovetail.query.condition import Condition
 from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
 from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
 from dovetail.query.schema import Table
+from dovetail.query.times import TIMES
 
 from .order import Column, Direction, read_limit, read_order, whole
 from .text import POSSIBLE, Text, read_text
@@ -234,13 +235,16 @@ class _Reader:
         if type(node) in _EXTREMES and not _more_than(node, "this"):
             extreme, title = _EXTREMES[type(node)]
             name = self._name(node.this)
-            return extreme(name, *self._bounds(node, name), condition, by), f"{title}_{name}"
+            return extreme(name, *self._bounds(node, name, times=True), condition, by), f"{title}_{name}"
         if (found := self._quantile(node)) is not None:
-            q, kind, name, title = found
-            bounds = self._bounds(node, name)
+            q, between, name, title = found
+            bounds = self._bounds(node, name, times=True)
             if title == "median":
-                return Median(name, *bounds, condition, by, kind=kind), f"median_{name}"
-            return Quantiles(name, (q,), *bounds, condition, by, kind=kind), f"{title}_{name}"
+                # Between two days there is no day.
+                days = self.table.kind(name) == "date"
+                query = Median(name, *bounds, condition, by, kind="disc" if days else "cont")
+                return query, f"median_{name}"
+            return Quantiles(name, (q,), *bounds, condition, by, kind=between), f"{title}_{name}"
         raise self.outside(node)
 
     def _quantile(self, node: Any) -> tuple[str, Any, str, str] | None:
@@ -267,12 +271,11 @@ class _Reader:
             raise self.refuse(node, "Only persons are counted once each: other values are not public.", fix)
         return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
 
-    def _bounds(self, node: Any, name: str) -> tuple[Any, Any, Any]:
-        declared = self.table.schema.get(name)
-        if self.table.kind(name) not in ("integer", "number", None):
-            raise self.refuse(
-                node, f"The type of {name} is {self.table.kind(name)}; only numbers can be summed."
-            )
+    def _bounds(self, node: Any, name: str, *, times: bool = False) -> tuple[Any, Any, Any]:
+        declared, kind = self.table.schema.get(name), self.table.kind(name)
+        if kind not in ("integer", "number", None) and not (times and kind in TIMES):
+            can = "only numbers, days and times can be ranked" if times else "only numbers can be summed"
+            raise self.refuse(node, f"The type of {name} is {kind}; {can}.")
         low, high, step = declared_bounds(declared).values()
         if None in (low, high, step):
             method = _METHODS.get(type(node), "std" if isinstance(node, _DEVIATIONS) else "variance")
