@@ -309,12 +309,13 @@ class Asking(ABC):
     ) -> Charge:
         """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
 
-        What a plan pays for costs nothing more.
+        What a plan pays for costs nothing more, and what was answered before costs nothing.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        return self._quoted(self._read(query), payment).charge
+        quoted = self._quoted(self._read(query), payment)
+        return quoted.charge if quoted.stored is None else quoted.charge.zero()
 
     @paid
     def quote(

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
-from dovetail.check import Real, choice, integer
+from dovetail.check import Real, choice
 from dovetail.distributions import AskingDistributions
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
+from dovetail.engines.versions import written
 from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
 from dovetail.errors.remedies import Give
 from dovetail.privacy import Budget, Remaining
 from dovetail.query import Query, Schema
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
-from dovetail.query.schema import Table
+from dovetail.query.protection import persons
 from dovetail.release.plans import open_plan
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Session(AskingDistributions):
     folder: see `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says
     what is protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it
     is the person with all their rows; each answer uses at most `max_rows` of them, in `max_cells` cells.
+    `version` is a label of the state of the data: stored answers about another one are marked stale. Files
+    have one without it, the time they were written.
 
     >>> import tempfile, dovetail as dv
     >>> folder = tempfile.TemporaryDirectory()
@@ -73,14 +76,17 @@ class Session(AskingDistributions):
         neighbours: Neighbours = "add-remove",
         queries: int | None = None,
         analyst: str = "local",
+        version: str | None = None,
     ) -> None:
         from dovetail.engines import connect
+        from dovetail.ledger.text import composed
         from dovetail.release.releaser import Releaser
 
         choice("neighbours", neighbours, NEIGHBOURS)
         if not isinstance(budget, Budget | None):
             raise InvalidParameter("budget", budget, "a budget", Give("budget"))
         slots = None if queries is None else answers_planned(queries)
+        self._version = None if version is None else composed("version", version)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
         if self.schema.place is not None and not self.source.shipped:
@@ -90,7 +96,7 @@ class Session(AskingDistributions):
         try:
             self._table = (self.source.schema or Schema()).table(self._engine.columns())
             self._neighbours: Neighbours = neighbours
-            self._persons = _persons(self._table, unit, max_rows, max_cells)
+            self._persons = persons(self._table, unit, max_rows, max_cells)
             self._ledger, self._owned = _opened(ledger, self.source)
             self._new_place = _new_place(ledger, self._ledger)
             self._identity = self.source.identity
@@ -99,7 +105,9 @@ class Session(AskingDistributions):
                 self.source.name, budget=budget, source=self._identity, protects=protects
             )
             about = " ".join(self._identity)
-            self._releaser = Releaser(self.source.name, about, self._engine, self._account, analyst)
+            self._releaser = Releaser(
+                self.source.name, about, self._engine, self._account, analyst, self._state
+            )
             self._default = None if slots is None else self._whole_plan(slots)
         except BaseException:
             self.close()
@@ -141,9 +149,10 @@ class Session(AskingDistributions):
         planned = payment.plan is not None or payment.queries is not None
         releaser = self._releaser
         standing = releaser.account.standing(releaser.analyst if planned else None)
-        return quote(
+        made = quote(
             self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
         )
+        return replace(made, stored=releaser.offered(made))
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
         self._check_open()
@@ -279,6 +288,10 @@ class Session(AskingDistributions):
         rest = "no budget yet" if left is None else f"remaining {left}"
         return f"<session on {self.source.name!r}: {rest}{schema}; {ledger}>"
 
+    def _state(self) -> str | None:
+        """Return which state of the data is there now: its label, or when its files were written."""
+        return written(self.source) if self._version is None else self._version
+
     def _check_open(self) -> None:
         """Refuse what would be charged although the data cannot be read any more."""
         if self._closed:
@@ -337,26 +350,3 @@ def _new_place(given: Any, ledger: Ledger) -> Path | None:
     """Return where a ledger would be made that nobody named; None where one is there, or was named."""
     place = Path(ledger.place)
     return None if given is not None or place.exists() else place
-
-
-def _persons(table: Table, unit: str | None, max_rows: int | None, max_cells: int | None) -> Persons | None:
-    """Return whose rows they are and how many of one person are used, None where each row stands alone."""
-    if unit is None:
-        for name, value in (("max_rows", max_rows), ("max_cells", max_cells)):
-            if value is not None:
-                raise InvalidParameter(name, value, "given together with a unit", Give("unit"))
-        return None
-    field = table.field(unit)
-    if field.kind not in ("integer", "text"):
-        raise InvalidParameter(
-            "unit",
-            unit,
-            f"a column of whole numbers or texts; its type is {field.kind}",
-            "Declare its type in the schema.",
-        )
-    fix = "Of a person with more rows, this many are used; more means more noise."
-    if max_rows is None:
-        raise InvalidParameter("max_rows", None, "given together with a unit", Give("max_rows"), fix)
-    rows = integer("max_rows", max_rows, low=1, high=10**6, fix=fix)
-    cells = rows if max_cells is None else integer("max_cells", max_cells, low=1, high=10**6)
-    return Persons(field, rows, cells)

@@ -47,7 +47,7 @@ def test_bounded_rows_and_their_sensitivity_are_those_of_the_library(run, visits
     assert abs(total - 4 * 90) < 60
     with dv.Session("visits.csv", unit="patient", max_rows=4, max_cells=2) as session:
         question = dv.Histogram("ward", keys=["surgery", "eyes"])
-        assert kept["charge"] == session.price(question, noise=dv.Geometric(2)).to_dict()
+        assert kept["charge"] == session.quote(question, noise=dv.Geometric(2)).charge.to_dict()
 
 
 def test_persons_are_counted_once_each(run, visits: Path) -> None:
@@ -58,7 +58,7 @@ def test_persons_are_counted_once_each(run, visits: Path) -> None:
     cells = json.loads(run("release", "visits.csv", "--distinct", *WARDS, *PERSONS, *PAID, "--json").stdout)
     assert len(cells["rows"]) == 2
     counted = "SELECT COUNT(DISTINCT patient) FROM data"
-    assert "nothing: this is the answer given" in run("sql", "visits.csv", counted, *PERSONS, *PAID).stdout
+    assert "nothing: given before" in run("sql", "visits.csv", counted, *PERSONS, *PAID).stdout
 
 
 def test_an_interval_is_said_to_be_about_what_is_used(run, visits: Path) -> None:

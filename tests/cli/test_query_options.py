@@ -128,7 +128,7 @@ def test_where_no_key_reaches_the_threshold_the_answer_is_empty_and_stands(run, 
     shown = run("release", *asked, *APPROXIMATE).stdout
     assert "(no cell)" in shown
     assert json.loads(run("release", *asked, "--json").stdout)["rows"] == []
-    assert run("release", *asked, "--csv").stdout == "age,value,low,high\n"
+    assert run("release", *asked, "--csv").stdout == "age,value,low,high,stored,answered_at\n"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_json_and_csv_hold_the_same_noisy_table(run) -> None:
 def test_the_same_question_in_sql_and_in_options_is_paid_once(run) -> None:
     run("release", "adult", "--by", "sex", "--within", "20", "--budget", "epsilon=1")
     again = "SELECT COUNT(*), sex FROM data GROUP BY 2"
-    assert "nothing: this is the answer given on" in run("sql", "adult", again, "--within", "20").stdout
+    assert "nothing: given before, on" in run("sql", "adult", again, "--within", "20").stdout
 
 
 def test_a_refusal_names_the_part_and_its_place_and_spends_nothing(run, tmp_path: Path) -> None:

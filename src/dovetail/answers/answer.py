@@ -21,6 +21,7 @@ from dovetail.query.partitions import Cell
 
 from .intervals import bars, values
 from .numbers import column_of, drawn_at, label, plain_key, plain_value
+from .provenance import facts, framed, headed, tabled
 from .threshold import Threshold
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ class Answer:
 
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
     `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
-    `stored` tells that the answer was given before and was free this time; `plan` numbers the plan that paid,
-    and then `charge` is zero, because the plan was charged when it was opened: `paid_by` tells its price.
+    `stored` tells that the answer was given before and was free this time, `stale` that the data changed
+    since; data that are not `versioned` may have. `vintages` are the rows it is about, where they have
+    labels. `plan` numbers the plan that paid, and then `charge` is zero, because the plan was charged when it
+    was opened: `paid_by` tells its price.
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
     `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
     With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
@@ -66,6 +69,9 @@ class Answer:
     together: int = 1
     found: tuple[Cell, ...] | None = None
     threshold: Threshold | None = None
+    stale: bool = False
+    versioned: bool = True
+    vintages: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[tuple[Constant | None, ...]]:
@@ -158,7 +164,9 @@ class Answer:
         return json.dumps(
             {
                 "schema": FORMAT,
+                **facts(self),
                 "dataset": self.dataset,
+                "vintages": list(self.vintages),
                 "query": self.query.to_dict(),
                 "neighbours": self.neighbours,
                 "rows": self.rows(),
@@ -174,16 +182,14 @@ class Answer:
                 "plan": self.plan,
                 "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
                 "remaining": self.remaining.to_dict(),
-                "answered_at": self.answered_at.isoformat(),
-                "stored": self.stored,
                 "clamped": self.clamp,
             },
             ensure_ascii=False,
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas DataFrame."""
-        return self.table.to_pandas()
+        """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""
+        return framed(self, self.table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values with their error bars and return Matplotlib's axes."""
@@ -197,15 +203,13 @@ class Answer:
             [drawn_at(shown(value)) for value in values],
             [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
             amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
-            title=heading(self),
+            title=headed(self, heading(self)),
             scale=f"{self.query.measure.scale()}, error bars at {percent(self.level)}",
             times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )
 
     def _tabled(self, level: Real, simultaneous: bool) -> pyarrow.Table:
-        import pyarrow
-
         columns: dict[str, Any] = {}
         keys = self.keys
         for number, axis in enumerate(self.query.named_by):
@@ -217,7 +221,7 @@ class Answer:
         columns["value"] = column_of([shown(value) for value in self.values()])
         columns["low"] = column_of([shown(bar.low) for bar in found])
         columns["high"] = column_of([shown(bar.high) for bar in found])
-        return pyarrow.table(columns)
+        return tabled(self, columns)
 
     def __str__(self) -> str:
         from .display import as_text

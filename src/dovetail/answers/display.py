@@ -17,6 +17,7 @@ from dovetail.query.neighbours import Persons
 
 from .numbers import label
 from .plan import Plan
+from .provenance import free, headed, mark_html
 from .threshold import Threshold
 
 MOST_ROWS = 60
@@ -54,6 +55,12 @@ class Shown(Protocol):
     @property
     def stored(self) -> bool: ...
     @property
+    def stale(self) -> bool: ...
+    @property
+    def versioned(self) -> bool: ...
+    @property
+    def vintages(self) -> tuple[str, ...]: ...
+    @property
     def answered_at(self) -> datetime: ...
     def values(self) -> list[Fraction]: ...
     def bars(self, level: Fraction) -> list[Bar]: ...
@@ -65,7 +72,7 @@ def as_text(answer: Shown) -> str:
     found, bars = answer.values(), answer.bars(answer.level)
     constant = answer.query.measure.constant
     if not answer.query.grouped:
-        return f"{amount(found[0], bars[0], constant)}\n{notes(answer)}"
+        return headed(answer, f"{amount(found[0], bars[0], constant)}\n{notes(answer)}")
     names = [cut(", ".join(map(label, keys))) for keys in answer.keys[:MOST_ROWS]]
     pairs = list(zip(found, bars, strict=True))[:MOST_ROWS]
     shown = [amount(value, bar, constant) for value, bar in pairs]
@@ -77,7 +84,7 @@ def as_text(answer: Shown) -> str:
     ]
     if len(found) > MOST_ROWS:
         lines.append(f"... and {len(found) - MOST_ROWS} more cells")
-    return "\n".join([*lines, notes(answer)])
+    return headed(answer, "\n".join([*lines, notes(answer)]))
 
 
 def as_html(answer: Shown) -> str:
@@ -97,7 +104,8 @@ def as_html(answer: Shown) -> str:
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>{after}</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"{mark_html(answer)}{table}{more}<p>{after}</p>"
 
 
 def notes(answer: Shown, *, whole: bool = False) -> str:
@@ -105,7 +113,6 @@ def notes(answer: Shown, *, whole: bool = False) -> str:
 
     `whole` says that all that was asked at once is shown, so that no others share the cost.
     """
-    when = f"{answer.answered_at:%Y-%m-%d %H:%M}"
     persons = answer.query.persons
     kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
     if persons is not None:
@@ -118,7 +125,7 @@ def notes(answer: Shown, *, whole: bool = False) -> str:
         price = f"paid by plan {plan.id}, {plan.left} left of its {plan.slots} answers ({plan.price()})"
         rest = f"remaining outside of plans {answer.remaining}"
     if answer.stored:
-        price = f"free: given before, on {when}"
+        price = f"free: {free(answer)}"
     if answer.threshold is None:
         said = f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
         return "\n".join([*answer.remarks(), said])
@@ -195,7 +202,12 @@ def heading(answer: Shown) -> str:
     """Return what a picture of the answer is about."""
     columns = ", ".join(axis.field.name for axis in answer.query.named_by)
     some = ", some rows only" if answer.query.where is not None else ""
-    return f"{answer.dataset}{' by ' if columns else ''}{columns}{some}"
+    return f"{titled(answer)}{' by ' if columns else ''}{columns}{some}"
+
+
+def titled(answer: Shown) -> str:
+    """Return which rows an answer is about."""
+    return " ".join([answer.dataset, *([", ".join(answer.vintages)] if answer.vintages else [])])
 
 
 def percent(level: Fraction) -> str:

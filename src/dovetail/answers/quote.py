@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from hashlib import sha256
 from html import escape
@@ -19,6 +20,7 @@ from dovetail.query.neighbours import Neighbours
 from .display import figure, percent
 from .payment import Payment
 from .plan import Plan, charge_in_words
+from .provenance import changed, day, facts
 from .threshold import Threshold
 
 FORMAT = "dovetail.quote/1"
@@ -66,6 +68,24 @@ class QuotedQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredOffer:
+    """An answer that was given before and would be given again, free.
+
+    It is `stale` if the data changed since; where they are not `versioned`, nobody knows.
+    """
+
+    asked: tuple[QuotedQuery, ...]
+    answered_at: datetime
+    stale: bool = False
+    versioned: bool = True
+    stored: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form."""
+        return facts(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """Questions with their noise, their price and their errors; nothing has been read or spent.
 
@@ -91,6 +111,7 @@ class Quote:
     neighbours: Neighbours
     plan: Plan | None = None
     slots: int = 0
+    stored: StoredOffer | None = None
 
     @property
     def level(self) -> Fraction:
@@ -120,10 +141,12 @@ class Quote:
     def errors(self, level: Real | None = None, *, simultaneous: bool = False) -> tuple[Fraction | None, ...]:
         """Return what the error of each answer stays within with probability `level`; of a mean, None.
 
-        With `simultaneous`, what the errors of all cells of the answer stay within at once.
+        With `simultaneous`, what the errors of all cells of the answer stay within at once. Where a stored
+        answer would be given, they are the errors of that one.
         """
         chance = self.level if level is None else probability("level", level, "Give a number such as 0.95.")
-        return tuple(each.error(chance, simultaneous=simultaneous) for each in self.asked)
+        asked = self.asked if self.stored is None else self.stored.asked
+        return tuple(each.error(chance, simultaneous=simultaneous) for each in asked)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form; charges and errors are exact decimals or fractions as text."""
@@ -139,6 +162,7 @@ class Quote:
             "plan": None if self.plan is None else self.plan.to_dict(),
             "slots": self.slots,
             "affordable": self.affordable,
+            "stored": None if self.stored is None else self.stored.to_dict(),
             "remaining": None if self.remaining is None else self.remaining.to_dict(),
         }
 
@@ -162,10 +186,17 @@ class Quote:
             found["keys"] = f"those whose noisy count reaches {', '.join(least)} are shown"
         if self.standing.budget is not None:
             found["remains"] = str(self.standing.remaining)
-            found["affordable"] = "yes" if self.affordable else "no"
+            found["affordable"] = "yes" if self.affordable or self.stored else "no"
         return found
 
     def _cost(self) -> str:
+        """Say what it costs: nothing where it was answered before."""
+        if self.stored is None:
+            return self._price()
+        since = f"; {changed(self.stored)}" if self.stored.stale else ""
+        return f"nothing: answered on {day(self.stored.answered_at)}{since} (a new answer: {self._price()})"
+
+    def _price(self) -> str:
         plan = self.plan
         if plan is None:
             return charge_in_words(self.charge)

@@ -23,6 +23,7 @@ from dovetail.query.sql.order import Column, Direction
 from .answer import Answer
 from .display import MOST_ROWS, amount, cut, notes
 from .numbers import column_of, drawn_at, label, plain_value
+from .provenance import facts, framed, headed, mark_html, tabled
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +79,16 @@ class TableAnswer:
         return self.answers[0].stored
 
     @property
+    def stale(self) -> bool:
+        """Whether the data changed since the answer was given."""
+        return self.answers[0].stale
+
+    @property
+    def versioned(self) -> bool:
+        """Whether anybody knows which state of the data the answer is about."""
+        return self.answers[0].versioned
+
+    @property
     def level(self) -> Fraction:
         """The probability that error bars are shown at."""
         return self.answers[0].level
@@ -110,8 +121,6 @@ class TableAnswer:
 
     def interval(self, level: Real = 0.95, *, simultaneous: bool = False) -> pyarrow.Table:
         """Return the table with error bars of another level; with `simultaneous` all of them hold at once."""
-        import pyarrow
-
         made: dict[str, Any] = {}
         for column in self.columns:
             if column.key is not None:
@@ -121,7 +130,7 @@ class TableAnswer:
             listed = (self.values(column), [bar.low for bar in bars], [bar.high for bar in bars])
             for title, numbers in zip(column.titles(), listed, strict=True):
                 made[title] = column_of(list(map(self.constant(column), numbers)))
-        return pyarrow.table(made)
+        return tabled(self, made)
 
     def values(self, column: Column) -> list[Fraction]:
         """Return the exact values of a column, in the order shown."""
@@ -158,14 +167,15 @@ class TableAnswer:
         return tuple(dict.fromkeys(remark for each in self.answers for remark in each.remarks()))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas DataFrame."""
-        return self.table.to_pandas()
+        """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""
+        return framed(self, self.table)
 
     def to_json(self) -> str:
         """Return the answer as JSON text of the format "dovetail.table/1"."""
         whole = [json.loads(answer.to_json()) for answer in self.answers]
         shared = (
             "dataset",
+            "vintages",
             "neighbours",
             "charge",
             "charge_units",
@@ -173,8 +183,6 @@ class TableAnswer:
             "plan",
             "paid_by",
             "remaining",
-            "answered_at",
-            "stored",
             "clamped",
         )
         rows: list[dict[str, Any]] = [{} for _ in self.places]
@@ -191,7 +199,14 @@ class TableAnswer:
                 row[column.name] = cell
         asked = [{name: each[name] for name in ("query", "noises", "step")} for each in whole]
         names = {"sql": self.text, "columns": [column.name for column in self.columns]}
-        made = {"schema": FORMAT, **names, "rows": rows, "level": str(self.level), "asked": asked}
+        made = {
+            "schema": FORMAT,
+            **facts(self),
+            **names,
+            "rows": rows,
+            "level": str(self.level),
+            "asked": asked,
+        }
         made["remarks"] = list(self.remarks())
         return json.dumps(made | {name: whole[0][name] for name in shared}, ensure_ascii=False)
 
@@ -211,7 +226,7 @@ class TableAnswer:
             [drawn_at(shown(value)) for value in values],
             [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
             amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
-            title=column.name,
+            title=headed(self, column.name),
             scale=f"error bars at {percent(self.level)}",
             times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
@@ -270,7 +285,7 @@ def as_text(answer: TableAnswer) -> str:
         right = column.query is not None
         columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in listed])
     lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
-    return "\n".join([*lines, *_after(answer)])
+    return headed(answer, "\n".join([*lines, *_after(answer)]))
 
 
 def as_html(answer: TableAnswer) -> str:
@@ -281,7 +296,8 @@ def as_html(answer: TableAnswer) -> str:
         for row in zip(*cells(answer, MOST_ROWS), strict=True)
     )
     after = "<br>".join(map(escape, _after(answer)))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{after}</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"{mark_html(answer)}{table}<p>{after}</p>"
 
 
 def cells(answer: TableAnswer, most: int) -> list[list[str]]:

@@ -169,9 +169,21 @@ Name: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="What the data are called in the ledger.")
 ]
 Table: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")]
+DataVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--data-version",
+        metavar="LABEL",
+        help="Which state of the data is there, such as 2026-03; of files, when they were written if left "
+        "out. Stored answers about another one are marked.",
+    ),
+]
 Clamp: TypeAlias = Annotated[bool, typer.Option("--clamp", help="Show counts below 0 as 0.")]
 Fresh: TypeAlias = Annotated[
     bool, typer.Option("--fresh", help="Pay again for a new answer to a question asked before.")
+]
+StoredAnswer: TypeAlias = Annotated[
+    bool, typer.Option("--stored", help="Show a stored answer although the data changed since.")
 ]
 Request: TypeAlias = Annotated[
     str | None, typer.Option(metavar="KEY", help="A key of yours: a retry with it is never charged twice.")

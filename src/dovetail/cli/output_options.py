@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
-from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors import InvalidParameter, InvalidQuery, StaleAnswer
 
 from . import options as o
 from .terminal import plain_json, printable
@@ -33,6 +36,7 @@ class OutputOptions:
     analyst: o.Analyst = "local"
     clamp: o.Clamp = False
     fresh: o.Fresh = False
+    stored: o.StoredAnswer = False
     request: o.Request = None
     as_json: o.Json = False
     as_csv: o.Csv = False
@@ -42,12 +46,27 @@ class OutputOptions:
         """Refuse a form that cannot be given, before anything is spent."""
         if self.as_json and self.as_csv:
             raise InvalidQuery("An answer is printed in one form.", "Keep --json or --csv.")
+        if self.fresh and self.stored:
+            raise InvalidQuery("An answer is new or it is stored.", "Keep --fresh or --stored.")
         check_picture(self.plot)
 
     @property
     def keywords(self) -> dict[str, Any]:
         """The keywords of a query that say how it is answered."""
         return {"clamp": self.clamp, "fresh": self.fresh, "request": self.request}
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Stop at a stored answer about other rows than those of now, unless it is asked for."""
+        with warnings.catch_warnings():
+            # What is shown says so in its first line.
+            warnings.simplefilter("ignore" if self.stored else "error", StaleAnswer)
+            try:
+                yield
+            except StaleAnswer as stale:
+                raise InvalidQuery(
+                    stale.problem, "--fresh pays for a new one, --stored shows this one, free."
+                ) from None
 
     def give(
         self,

@@ -36,8 +36,11 @@ def lines_of(answer: Answer) -> list[Line]:
 
 def show(answer: Answer, places: dict[str, str]) -> None:
     """Print an answer with its price; `places` says where its schema and its ledger are."""
+    from dovetail.answers.display import titled
+
     screen, lines = stdout(), lines_of(answer)
-    screen.print(printable(f"{answer.dataset}: {question_in_words(answer.query)}"), style="bold")
+    _mark(screen, answer)
+    screen.print(printable(f"{titled(answer)}: {question_in_words(answer.query)}"), style="bold")
     if answer.query.grouped:
         draw(screen, lines)
     else:
@@ -77,11 +80,11 @@ def said(answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[s
 def cost(answer: Answer) -> str:
     """Return what an answer cost, in words."""
     from dovetail.answers.plan import charge_in_words
+    from dovetail.answers.provenance import free
 
     plan = answer.paid_by
     if answer.stored:
-        when = f"{answer.answered_at:%Y-%m-%d at %H:%M} UTC"
-        return f"nothing: this is the answer given on {when}; rows that changed since need --fresh"
+        return f"nothing: {free(answer)}; --fresh pays for a new one"
     if plan is None:
         return charge_in_words(answer.charge)
     return f"nothing more: of {plan.slots} answers, paid together in advance ({plan.price()})"
@@ -95,6 +98,14 @@ def rest(answer: Answer) -> str:
     return f"{plan.left} of the {plan.slots} answers of this plan; beside it {answer.remaining}"
 
 
+def _mark(screen: Console, answer: Answer | TableAnswer) -> None:
+    """Say first that an answer is about other rows than those of now."""
+    from dovetail.answers.provenance import mark
+
+    if first := mark(answer):
+        screen.print(first, style="bold yellow")
+
+
 def notes(screen: Console, texts: dict[str, str]) -> None:
     """Print short remarks, each after its word."""
     wide = max(map(len, texts))
@@ -103,18 +114,25 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
 
 
 def as_csv(answer: Answer) -> str:
-    """Return the cells as CSV: the columns, then value, low and high."""
+    """Return the cells as CSV: the columns, then value, low and high, then when the answer was given."""
     names = [axis.field.name for axis in answer.query.named_by]
     rows = [[*row["keys"].values(), row["value"], row["low"], row["high"]] for row in answer.rows()]
-    return csv_text([[*names, "value", "low", "high"], *rows])
+    return csv_text([[*names, "value", "low", "high"], *rows], answer)
 
 
-def csv_text(rows: list[list[object]]) -> str:
+def csv_text(rows: list[list[object]], answer: Answer | TableAnswer | None = None) -> str:
     """Return rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Every row of an answer tells when it was given, whether it was stored and, if so, that it is stale.
 
     >>> csv_text([["name", "value"], ["=1+1", -5]])
     "name,value\\n'=1+1,-5\\n"
     """
+    if answer is not None:
+        from dovetail.answers.provenance import columns
+
+        told = columns(answer)
+        rows = [[*row, *(told.values() if number else told)] for number, row in enumerate(rows)]
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([_unarmed(cell) for cell in row] for row in rows)
     return out.getvalue()
@@ -134,11 +152,13 @@ MOST_ROWS = 100
 
 def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
     """Print the table with its price; `places` says where its schema and its ledger are."""
+    from dovetail.answers.display import titled
     from dovetail.answers.table import cells
 
     screen = stdout()
     most = MOST_ROWS if screen.is_terminal else len(answer.places)
-    screen.print(printable(f"{answer.answers[0].dataset}: {' '.join(answer.text.split())}"), style="bold")
+    _mark(screen, answer)
+    screen.print(printable(f"{titled(answer.answers[0])}: {' '.join(answer.text.split())}"), style="bold")
     shown = table(*(printable(column.name) for column in answer.columns))
     for column, made in zip(answer.columns, shown.columns, strict=True):
         made.justify = "left" if column.query is None else "right"
@@ -170,4 +190,4 @@ def table_as_csv(answer: TableAnswer) -> str:
         measure, bars = answer.answers[column.query].query.measure, answer.bars(column, answer.level)
         for numbers in (answer.values(column), [bar.low for bar in bars], [bar.high for bar in bars]):
             columns.append([measure.json_number(number) for number in numbers])
-    return csv_text([titles, *(list(row) for row in zip(*columns, strict=True))])
+    return csv_text([titles, *(list(row) for row in zip(*columns, strict=True))], answer)

@@ -36,6 +36,7 @@ class SessionOptions:
     max_rows: o.MaxRows = None
     max_cells: o.MaxCells = None
     neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE
+    data_version: o.DataVersion = None
 
     def source(self, data: str) -> Source:
         """Return the source that the word names."""
@@ -49,7 +50,12 @@ class SessionOptions:
 
         self._warn_of_second_ledger(source)
         with Session(
-            source, budget=self._limit(), ledger=self.ledger, **self._protected(), **options
+            source,
+            budget=self._limit(),
+            ledger=self.ledger,
+            version=self.data_version,
+            **self._protected(),
+            **options,
         ) as opened:
             unknown = self.ledger is None and not source.shipped and not opened.begun
             try:

@@ -238,6 +238,10 @@ class DovetailWarning(UserWarning):
         return " ".join([self.problem, *map(words, self.remedies)])
 
 
+class StaleAnswer(DovetailWarning):
+    """A stored answer was given, and the data changed since."""
+
+
 __all__ = [
     "AccessRefused",
     "BudgetExceeded",
@@ -255,6 +259,7 @@ __all__ = [
     "MissingPrice",
     "Place",
     "RequestConflict",
+    "StaleAnswer",
     "UnsupportedSQL",
     "UpdatesExhausted",
     "remedies",

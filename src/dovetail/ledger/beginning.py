@@ -84,6 +84,10 @@ class NewAccount:
         check_request(request)
         return self._begin(request.charge, lambda account, pen: account.reserve_with(pen, request))
 
+    def stored(self, request: Request) -> StoredAnswer | None:
+        """Return the stored answer that the request would get: none before the first charge."""
+        return None if self.begun is None else self.begun.stored(request)
+
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
         return self._on_record().settle(reservation, answer)

@@ -231,7 +231,7 @@ class Replay:
             self._pay(sequence, dataset, content, by)
         else:
             self._take(plan, dataset, content["slots"])
-        asked = digest(content["body"])
+        asked = content.get("question", "") + digest(content["body"])
         made = [sequence, self._public(content), dataset, content.get("vintages", "")]
         made += [content.get("version"), by, content.get("key"), plan, asked, "reserved", None]
         self.requests[sequence] = made

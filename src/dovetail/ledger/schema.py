@@ -245,7 +245,8 @@ runs = Table(
     Column("nonce", LargeBinary, nullable=False),
 )
 
-# `closing` is the event that answered or failed the request; NULL while it is only reserved.
+# `closing` is the event that answered or failed the request; NULL while it is only reserved. `question` is
+# the hash of what is asked without its noise, where that was told, and then the hash of the whole body.
 requests = Table(
     "dovetail_requests",
     metadata,

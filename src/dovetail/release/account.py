@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,11 +17,13 @@ class Request:
     """One question as the account sees it.
 
     `body` is the canonical JSON of the typed query, its noise and its neighbours: two requests are the same
-    question exactly when their bodies are equal. `key` is the caller's retry key. `fresh` asks for a new
-    answer even when one is stored. `plan` names the plan that pays; then `charge` is not added again and
-    `slots` of the plan's answers are used up, all or none (a mean is a sum and a count: two). `vintages` are
-    the labels of the rows that are meant, `version` the state of the data (None: as its curator last said).
-    With `hold`, the plan is an online run and one of its updates is held until the batch ends.
+    exactly when their bodies are equal. `question` is the same without the noise; where it is told, `accepts`
+    says of the body of another stored answer to it whether that one will do. `key` is the caller's retry key.
+    `fresh` asks for a new answer even when one is stored. `plan` names the plan that pays; then `charge` is
+    not added again and `slots` of the plan's answers are used up, all or none (a mean is a sum and a count:
+    two). `vintages` are the labels of the rows that are meant, `version` the state of the data (None: as its
+    curator last said). With `hold`, the plan is an online run and one of its updates is held until the batch
+    ends.
     """
 
     body: str
@@ -33,6 +36,8 @@ class Request:
     vintages: tuple[str, ...] = ()
     version: str | None = None
     hold: bool = False
+    question: str | None = None
+    accepts: Callable[[str], bool] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ class Reservation:
 class StoredAnswer:
     """An answer given before; it costs nothing to give it again.
 
-    It is `stale` when the data have another `version` now than the one that it is about.
+    It is `stale` when the data have another `version` now than the one that it is about; where one of the
+    two has none (not `versioned`), nobody knows. `body` is that of the request that was answered.
     """
 
     body: str
@@ -59,6 +65,7 @@ class StoredAnswer:
     answered_at: datetime
     version: str | None = None
     stale: bool = False
+    versioned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,9 @@ class Account(Protocol):
 
         Raises BudgetExceeded (nothing is spent), RequestConflict or LedgerBusy.
         """
+
+    def stored(self, request: Request) -> StoredAnswer | None:
+        """Return the stored answer that the request would get, without reserving anything."""
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dovetail.answers import Answer
 from dovetail.answers.kinds import of_its_kind
-from dovetail.answers.quote import Quote, QuotedQuery
+from dovetail.answers.provenance import changed, day
+from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
-from dovetail.errors import BudgetExceeded, DataError, DovetailError
-from dovetail.errors.remedies import AskForLess
+from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerError, StaleAnswer
+from dovetail.errors.remedies import AskForLess, Give
 from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
 
 from .account import Account, Request, Reservation, StoredAnswer
 from .mechanism import Released, discovered, noised, read_released, write_released
 from .plans import open_plan
+from .stored_answers import accepted, bodies, charge_then, offer
+
+
+def _unknown() -> None:
+    """Tell no version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,8 @@ class Releaser:
     """Stands between an analyst and the data; everything was priced before.
 
     `dataset` is the name that the budget is kept under, `source` where these rows are: one dataset may hold
-    several files, and an answer from one is no answer for another.
+    several files, and an answer from one is no answer for another. `version` tells, when it is called, which
+    state of them is there, `vintages` which rows they are, where both have labels.
     """
 
     dataset: str
@@ -36,6 +43,18 @@ class Releaser:
     engine: Engine
     account: Account
     analyst: str
+    version: Callable[[], str | None] = _unknown
+    vintages: tuple[str, ...] = ()
+
+    def offered(self, quote: Quote) -> StoredOffer | None:
+        """Return the stored answer that a quote would get; nothing is told to who may not ask."""
+        if quote.payment.fresh:
+            return None
+        try:
+            found = self.account.stored(self._request(quote))
+        except LedgerError:
+            return None
+        return None if found is None else offer(quote, found)
 
     def answer(self, quote: Quote) -> list[Answer]:
         """Answer what was quoted for what was quoted, or return what was answered to the very same before."""
@@ -47,8 +66,7 @@ class Releaser:
             )
         given = self._reserved(quote)
         if isinstance(given, StoredAnswer):
-            stored = read_released(given.answer, [each.question for each in quote.asked])
-            return self._show(stored, quote, given.answered_at, True)
+            return self._stored(given, quote)
         try:
             released = [self._noisy(each) for each in quote.asked]
             written = write_released(released, quote.charge)
@@ -58,21 +76,28 @@ class Releaser:
                 self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
             raise
         answered_at = self.account.settle(given, written)
-        return self._show(released, quote, answered_at, False)
+        return self._show(released, replace(quote, stored=None), answered_at)
+
+    def _stored(self, given: StoredAnswer, quote: Quote) -> list[Answer]:
+        """Show an answer that was given before, with the noise and the charge that it had."""
+        offered = offer(quote, given)
+        if given.stale:
+            warnings.warn(
+                StaleAnswer(
+                    f"This answer was stored on {day(given.answered_at)}; {changed(offered)}.",
+                    "It is about the rows of then.",
+                    Give("fresh"),
+                ),
+                stacklevel=5,
+            )
+        then = replace(quote, asked=offered.asked, charge=charge_then(given), stored=offered)
+        released = read_released(given.answer, [each.question for each in quote.asked])
+        return self._show(released, then, given.answered_at)
 
     def _reserved(self, quote: Quote) -> Reservation | StoredAnswer:
         """Charge the quote, or find it answered before; where it costs too much, say what the rest buys."""
-        request = Request(
-            body=self._body(quote),
-            charge=quote.charge,
-            analyst=self.analyst,
-            key=quote.payment.request,
-            fresh=quote.payment.fresh,
-            plan=None if quote.plan is None else quote.plan.id,
-            slots=max(quote.slots, 1),
-        )
         try:
-            return self.account.reserve(request)
+            return self.account.reserve(self._request(quote))
         except BudgetExceeded as error:
             standing, asked = self.account.standing(), quote.asked[0]
             alone = quote.plan is None and len(quote.asked) == 1 and asked.threshold is None
@@ -96,16 +121,25 @@ class Releaser:
         with closing(held_cells(self.engine, asked.question, secret)) as held:
             return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)
 
-    def _body(self, quote: Quote) -> str:
-        """Return the canonical text of what is asked: equal texts are the same question."""
-        asked = [each.to_dict() for each in quote.asked]
-        body = {"asked": asked, "neighbours": quote.neighbours, "source": self.source}
-        return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    def _request(self, quote: Quote) -> Request:
+        body, question = bodies(quote, self.source)
+        return Request(
+            body=body,
+            charge=quote.charge,
+            analyst=self.analyst,
+            key=quote.payment.request,
+            fresh=quote.payment.fresh,
+            plan=None if quote.plan is None else quote.plan.id,
+            slots=max(quote.slots, 1),
+            vintages=self.vintages,
+            # Taken before a row is read: an answer is never about an older state than its version says.
+            version=self.version(),
+            question=question,
+            accepts=accepted(quote),
+        )
 
-    def _show(
-        self, released: Sequence[Released], quote: Quote, answered_at: datetime, stored: bool
-    ) -> list[Answer]:
-        plan = quote.plan
+    def _show(self, released: Sequence[Released], quote: Quote, answered_at: datetime) -> list[Answer]:
+        plan, stored = quote.plan, quote.stored
         standing = self.account.standing(None if plan is None else self.analyst)
         assert standing.budget is not None
         return [
@@ -120,7 +154,7 @@ class Releaser:
                     answered_at,
                     standing.budget,
                     standing.spent,
-                    stored,
+                    stored is not None,
                     quote.payment.clamp,
                     None if plan is None else plan.id,
                     level=quote.level,
@@ -129,6 +163,9 @@ class Releaser:
                     found=each.found,
                     threshold=asked.threshold,
                     together=len(quote.asked),
+                    stale=stored is not None and stored.stale,
+                    versioned=stored is None or stored.versioned,
+                    vintages=self.vintages,
                 )
             )
             for asked, each in zip(quote.asked, released, strict=True)

@@ -41,6 +41,7 @@ def release(
     with opening.session(source, analyst=giving.analyst) as session:
         with paying.working():
             quote = session.quote(query, **giving.keywords, **pay)
-        answer = session.answer(quote)[0]
+        with giving.answering():
+            answer = session.answer(quote)[0]
         places = places_of(session)
     giving.give(answer, as_csv, show, places)

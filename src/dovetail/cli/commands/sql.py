@@ -34,7 +34,7 @@ def sql(
     giving.check()
     source, pay = opening.source(data), paying.keywords()
     with opening.session(source, analyst=giving.analyst) as session:
-        with paying.working():
+        with paying.working(), giving.answering():
             answer = session.sql(text, **giving.keywords, **pay)
         places = places_of(session)
     giving.give(answer, table_as_csv, show_table, places)
