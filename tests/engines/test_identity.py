@@ -54,6 +54,24 @@ def test_the_usual_socket_is_this_machine(folder: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("listed", "other"),
+    [("people.csv", "PEOPLE.CSV"), ("People.csv", "people.CSV"), ("\u00e9.csv", "e\u0301.csv")],
+)
+def test_a_file_found_by_other_letters_is_one_file(
+    listed: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a file system that ignores case looks like: both names open one file, and the folder lists one.
+    (tmp_path / listed).touch()
+    for alias in {other, listed.swapcase(), other.swapcase()} - {listed}:
+        os.link(tmp_path / listed, tmp_path / alias)
+    assert source_name(tmp_path / other) == str(tmp_path / other)  # two names that are both listed
+    found = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda place: [listed] if place == tmp_path else found(place))
+    assert source_name(tmp_path / other) == source_name(tmp_path / listed) == str(tmp_path / listed)
+    assert source_name(tmp_path / "gone.csv") == str(tmp_path / "gone.csv")
+
+
 def test_a_socket_elsewhere_is_known_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     plain = source_name(f"postgresql:///clinic?host={tmp_path}")

@@ -12,6 +12,7 @@ import socket
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from unicodedata import normalize
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from dovetail.errors import InvalidParameter
@@ -83,9 +84,37 @@ def lasting_table(table: str, kind: str) -> str:
 
 def path_name(path: Path) -> str:
     """Return the path that all links lead to; a part that cannot be printed by its letters and a hash."""
-    found = path.resolve()
+    found = _as_listed(path.resolve())
     shown = [part if part.isprintable() else _printable(part) for part in found.parts]
     return str(Path(*shown))
+
+
+def _as_listed(path: Path) -> Path:
+    """Return a path as its folders list it: some file systems find a file by other letters as well."""
+    found = Path(path.anchor)
+    for part in path.parts[1:]:
+        others = {part.swapcase(), normalize("NFC", part), normalize("NFD", part)} - {part}
+        alike = any(_is_same(found / part, found / other) for other in others)
+        found /= _listed(found, part) if alike else part
+    return found
+
+
+def _listed(folder: Path, part: str) -> str:
+    """Return the name under which a folder lists a file."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return part
+    if part in names:
+        return part
+    return next((name for name in sorted(names) if _is_same(folder / name, folder / part)), part)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _printable(part: str) -> str:
