@@ -103,6 +103,7 @@ class Deviation(Measure):
     values: Lattice
 
     kind = "deviation"
+    exact_numbers = False
     unknown_error = "The error of a variance depends on the rows, which are private."
 
     @property
@@ -149,9 +150,6 @@ class Deviation(Measure):
 
     def words(self) -> str:
         return f"variance of {self.values.field.name}"
-
-    def json_number(self, value: Fraction) -> float:
-        return float(value)
 
 
 @dataclass(frozen=True)

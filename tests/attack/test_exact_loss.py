@@ -281,21 +281,21 @@ def test_no_pair_of_small_tables_loses_more_than_is_charged(
     case: str, neighbours: str, database: Any, tmp_path: Path
 ) -> None:
     priced = quoted(case, neighbours, database, tmp_path)
-    charge, delta = priced.charge, priced.charge.delta * 1e-18
+    charge, delta = priced.charge, priced.charge.delta_units * 1e-18
     tables = small_tables(case, priced.asked, database)
     found = pairs(tables, priced.asked, neighbours)
     assert len(found) > 5
     events = [pair.event() for pair in found]
     assert max(events) <= delta * (1 + 1e-9)
-    few = charge.epsilon is not None
-    for order, limit in zip(ORDERS, charge.renyi, strict=True):
+    few = charge.epsilon_units is not None
+    for order, limit in zip(ORDERS, charge.renyi_units, strict=True):
         if order <= 32 or few:
             assert limit is not None
             largest = max(pair.renyi(order) for pair in found)
             assert largest <= limit * 1e-9 + 1e-9
             assert largest > limit * 1e-9 / 4, "the check has power"
-    if charge.epsilon is not None and case != "staircase":
-        epsilon = charge.epsilon * 1e-9
+    if charge.epsilon_units is not None and case != "staircase":
+        epsilon = charge.epsilon_units * 1e-9
         worst = max(pair.worst() for pair in found)
         assert worst <= epsilon * (1 + 1e-9)
         # As high as charged, so that less would fail; four cells are too few for the worst replacement.
@@ -316,7 +316,7 @@ def test_a_price_with_delta_is_kept_by_all_its_answers_together(database: Any, t
         database, name="t", table="t", budget=dv.Budget.approximate(10, "1e-4"), ledger=tmp_path / "t.ledger"
     ) as session:
         priced = session.quote(queries, spend=spend)
-    assert priced.charge.delta <= 10**12
+    assert priced.charge.delta_units <= 10**12
     grid = 2e-4
     total, offset = np.ones(1), 0
     for each in priced.asked:

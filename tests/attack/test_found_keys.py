@@ -67,7 +67,7 @@ def test_a_failure_between_batches_shows_nothing_and_stays_charged(
     assert "word0" not in str(caught.value)
     assert "word0" not in json.dumps(events(session))
     spent = session._account.standing().spent
-    assert (spent.epsilon, spent.delta > 0) == (10**9, True)
+    assert (spent.epsilon_units, spent.delta_units > 0) == (10**9, True)
     monkeypatch.setattr(DuckDB, "batches", honest)
     again = session.histogram("word", **PAY)
     assert not again.stored
@@ -111,7 +111,7 @@ def test_a_key_lost_to_a_crash_before_the_commit_is_not_shown(
     with pytest.raises((OSError, DovetailError)) as caught:
         session.histogram("word", **PAY)
     assert "word0" not in str(caught.value)
-    assert session._account.standing().spent.delta > 0
+    assert session._account.standing().spent.delta_units > 0
 
 
 Ask = Callable[[dv.Session], Any]
@@ -205,13 +205,13 @@ def test_many_small_deltas_end_where_half_of_the_budget_s_delta_ends(tmp_path: P
         pay = PAY | {"delta": "1e-7", "fresh": True}
         for _ in range(5):
             price = session.histogram("word", **pay).charge
-        assert 2 * 10 * price.delta > 10**12, "ten of them are more than half"
+        assert 2 * 10 * price.delta_units > 10**12, "ten of them are more than half"
         for _ in range(10):
             with suppress(BudgetExceeded):
                 session.histogram("word", **pay)
         with pytest.raises(BudgetExceeded):
             session.histogram("word", **pay)
-        assert session._account.standing().spent.delta * 2 <= 10**12
+        assert session._account.standing().spent.delta_units * 2 <= 10**12
         session.count(noise=NOISE)  # What has no delta can still be paid.
 
 
@@ -220,7 +220,7 @@ def test_a_first_question_may_take_all_of_delta_and_closes_the_other_way(tmp_pat
     with dv.Session(WORDS, name="words", budget=budget, ledger=tmp_path / "a.ledger") as session:
         session.histogram("word", **(PAY | {"delta": "1e-6"}))
         spent = session._account.standing().spent
-        assert spent.delta * 2 > 10**12
+        assert spent.delta_units * 2 > 10**12
         # Now only sums of epsilon count: a Gaussian, which has none, cannot be paid any more.
         with pytest.raises(BudgetExceeded):
             session.count(noise=dv.DiscreteGaussian(1000))

@@ -29,7 +29,7 @@ def spend(book: Ledger, number: int) -> None:
 
 
 def _charge(units: int) -> Charge:
-    return Charge(units, units, (units,) * len(Charge.zero().renyi), 0)
+    return Charge(units, units, (units,) * len(Charge.zero().renyi_units), 0)
 
 
 @pytest.fixture(scope="module")

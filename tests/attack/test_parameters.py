@@ -273,6 +273,6 @@ def test_a_goal_beyond_all_numbers_is_refused(session: dv.Session) -> None:
 
 def test_a_tiny_epsilon_is_refused_or_costs_a_whole_unit(session: dv.Session) -> None:
     for rate in ("1e-10", "1e-12"):
-        assert session.price(dv.Count(), noise=dv.Geometric(rate)).epsilon == 1
+        assert session.price(dv.Count(), noise=dv.Geometric(rate)).epsilon_units == 1
     refused(lambda: session.count(noise=dv.Geometric("1e-30")))
     refused(lambda: dv.Geometric("1e-400"))

@@ -55,7 +55,7 @@ def counted(rows: Rows, folder: Path, times: int, query: Any, **bounds: Any) -> 
     """Return the noisy counts of cells, one run after another, and the charged epsilon."""
     with session_on(rows, folder / f"{len(rows)}.ledger", unit="who", **bounds) as session:
         answers = [session.batch([query], noise=NOISE, fresh=True)[0] for _ in range(times)]
-    return np.array([each.value for each in answers]).ravel(), (answers[0].charge.epsilon or 0) / 1e9
+    return np.array([each.value for each in answers]).ravel(), (answers[0].charge.epsilon_units or 0) / 1e9
 
 
 def of_rows(folder: Path, times: int) -> tuple[float, float]:
@@ -172,9 +172,9 @@ def alone(
     one, first = found(OFTEN, folder, RUNS, 8 * times, distinct, options)
     other, _ = found(OFTEN + rows, folder, RUNS, times, distinct, options)
     one, other = (x[:, : RUNS // cells * cells].reshape(-1, cells).max(axis=1) for x in (one, other))
-    epsilon = first.charge.epsilon / 1e9
-    assert first.charge.delta > 0
-    return least_delta(one, other, epsilon), first.charge.delta / 1e18
+    epsilon = first.charge.epsilon_units / 1e9
+    assert first.charge.delta_units > 0
+    return least_delta(one, other, epsilon), first.charge.delta_units / 1e18
 
 
 def in_company(folder: Path, times: int) -> tuple[float, float]:
@@ -183,7 +183,9 @@ def in_company(folder: Path, times: int) -> tuple[float, float]:
     rows = [(f"a{n}", run) for run in range(RUNS) for n in range(least - 1)]
     one, first = found(rows, folder, RUNS, times, False, {})
     other, _ = found(rows + WITHOUT, folder, RUNS, times, False, {})
-    return least_delta(one.ravel(), other.ravel(), first.charge.epsilon / 1e9), first.charge.delta / 1e18
+    return least_delta(
+        one.ravel(), other.ravel(), first.charge.epsilon_units / 1e9
+    ), first.charge.delta_units / 1e18
 
 
 def threshold(folder: Path) -> int:
@@ -275,7 +277,7 @@ def test_keys_do_not_share_their_noise_and_the_audit_would_see_it(
     def differences(extra: Rows) -> tuple[np.ndarray, float]:
         shown, answer = found(rows + extra, tmp_path, cells, 1, False, {})
         assert (shown != HIDDEN).all()
-        return (shown[:, ::2] - shown[:, 1::2]).ravel(), answer.charge.epsilon / 1e9
+        return (shown[:, ::2] - shown[:, 1::2]).ravel(), answer.charge.epsilon_units / 1e9
 
     (one, charged), (other, _) = differences([]), differences(more)
     assert least_epsilon(one, other) <= charged

@@ -141,8 +141,8 @@ def test_a_table_dropped_or_changed_on_the_way_is_one_error_a_change_and_stays_c
                 with pytest.raises(DataError) as caught:
                     ask(session)
                 messages.add(str(caught.value))
-            assert session._account.standing().spent.epsilon == 2 * 10**9
-            assert session._account.standing().spent.delta > 0
+            assert session._account.standing().spent.epsilon_units == 2 * 10**9
+            assert session._account.standing().spent.delta_units > 0
         # What is in the rows has no part in it: one message for each state of the table.
         assert len(messages) == 1
         assert ("is not there" in messages.pop()) == ("DROP TABLE" in change)

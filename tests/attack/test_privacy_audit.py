@@ -62,7 +62,7 @@ def summed(session: dv.Session, times: int) -> tuple[np.ndarray, float]:
 
 
 def _gathered(answers: list[Any]) -> tuple[np.ndarray, float]:
-    epsilon = answers[0].charge.epsilon
+    epsilon = answers[0].charge.epsilon_units
     assert epsilon is not None
     return np.concatenate([np.array(a.cells)[:, 0] for a in answers]), epsilon / 1e9
 

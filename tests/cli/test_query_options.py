@@ -23,7 +23,7 @@ def test_keys_can_be_named_in_the_question(run, people: Path) -> None:
     asked = ("release", "people.csv", "--by", "region", "--epsilon", "1", "--budget", "epsilon=9", "--json")
     rows = json.loads(run(*asked, "--keys", "region=north,south,nowhere").stdout)["rows"]
     assert [row["keys"]["region"] for row in rows] == ["north", "south", "nowhere"]
-    assert abs(rows[2]["value"]) < 40
+    assert abs(int(rows[2]["value"])) < 40
     assert "written COLUMN=VALUE" in run(*asked, "--keys", "north,south", code=2).stderr
 
 
@@ -32,7 +32,7 @@ def test_a_key_with_a_comma_stands_in_quotes(run, tmp_path: Path) -> None:
     asked = ("release", "towns.csv", "--by", "town", "--noise", "geometric:1", "--budget", "epsilon=9")
     rows = json.loads(run(*asked, "--keys", 'town=Bern, "Chur, GR"', "--json").stdout)["rows"]
     assert [row["keys"]["town"] for row in rows] == ["Bern", "Chur, GR"]
-    assert all(abs(row["value"] - 100) < 30 for row in rows)
+    assert all(abs(int(row["value"]) - 100) < 30 for row in rows)
     assert "double quotes are closed" in run(*asked, "--keys", 'town=Bern,"Chur, GR', code=2).stderr
     weighted = ("release", "towns.csv", "--weights", 'town="Chur, GR:1",Bern:0.5', "--step", "0.5")
     found = json.loads(run(*weighted, "--noise", "geometric:1", "--json").stdout)["rows"]
@@ -69,7 +69,7 @@ def test_quantiles_and_ranges_are_asked_like_means(run, people: Path) -> None:
     asked = ("release", "people.csv", "--epsilon", "1", "--budget", "epsilon=9")
     assert "median of age" in run(*asked, "--median", "age").stdout
     rows = json.loads(run(*asked, "--quantiles", "age=0.25,0.75", "--json").stdout)["rows"]
-    assert [row["keys"]["q"] for row in rows] == ["1/4", "3/4"]
+    assert [row["keys"]["q"] for row in rows] == ["0.25", "0.75"]
     assert len(json.loads(run(*asked, "--ranges", "age", "--json").stdout)["rows"]) == 100
     assert "COLUMN=Q" in run(*asked, "--quantiles", "age", code=2).stderr
     assert "from 0 to 1" in run(*asked, "--quantiles", "age=2", code=2).stderr

@@ -51,7 +51,7 @@ def test_a_question_beyond_the_budget_is_exit_code_3(run) -> None:
 def test_json_and_csv_hold_the_same_rows(run) -> None:
     rows = json.loads(run(*EDUCATION, "--budget", "epsilon=1", "--json").stdout)["rows"]
     table = list(csv.DictReader(io.StringIO(run(*EDUCATION, "--csv").stdout)))
-    assert [int(row["value"]) for row in table] == [row["value"] for row in rows]
+    assert [int(row["value"]) for row in table] == [int(row["value"]) for row in rows]
     assert [row["education"] for row in table] == [row["keys"]["education"] for row in rows]
 
 
@@ -89,11 +89,11 @@ def test_sums_means_bins_and_where_work(run) -> None:
     ages = json.loads(run(*asked, "--by", "age", "--bins", "age=0,30,60,120").stdout)["rows"]
     assert [row["keys"]["age"] for row in ages] == ["[0, 30)", "[30, 60)", "[60, 120)"]
     mean = json.loads(run(*asked, "--mean", "age", "--low", "0", "--high", "100").stdout)["rows"][0]
-    assert 38 < mean["value"] < 39
+    assert 38 < float(mean["value"]) < 39
     total = json.loads(run(*asked, "--sum", "age", "--by", "sex").stdout)["rows"]
     assert len(total) == 2
     count = json.loads(run(*asked, "--where", "age >= 40 AND sex = 'Female'").stdout)["rows"][0]
-    assert abs(count["value"] - 4209) < 50
+    assert abs(int(count["value"]) - 4209) < 50
 
 
 def test_every_output_shows_the_probability_that_was_asked_for(run) -> None:
@@ -102,10 +102,10 @@ def test_every_output_shows_the_probability_that_was_asked_for(run) -> None:
     assert "± 5 " in shown
     assert "probability 80 % or more" in shown
     kept = json.loads(run(*asked, "--json").stdout)
-    assert kept["level"] == "4/5"
-    assert all(row["high"] - row["value"] == 5 for row in kept["rows"])
+    assert kept["level"] == "0.8"
+    assert all(int(row["high"]) - int(row["value"]) == 5 for row in kept["rows"])
     planned = (*asked, "--queries", "2", "--budget", "epsilon=9", "--name", "planned", "--ledger", "p.ledger")
-    assert json.loads(run(*planned, "--json").stdout)["level"] == "4/5"
+    assert json.loads(run(*planned, "--json").stdout)["level"] == "0.8"
 
 
 def test_a_planned_budget_is_shared_among_its_answers(run) -> None:
@@ -300,8 +300,8 @@ def test_a_price_says_how_exact_the_answer_would_be(run) -> None:
     assert "error     ±30, with probability 95 %" in run("price", "adult", "--epsilon", "0.1").stdout
     assert "error     ±5 in each cell" in run("price", "adult", "--by", "sex", "--within", "5").stdout
     found = json.loads(run("price", "adult", "--epsilon", "0.1", "--json").stdout)
-    assert (found["errors"], found["level"], found["plan"]) == (["30"], "19/20", None)
-    assert found["charge"]["epsilon"] * Fraction(found["charge_units"]["epsilon"]) == Fraction(1, 10)
+    assert (found["errors"], found["level"], found["plan"]) == (["30"], "0.95", None)
+    assert found["charge"]["epsilon"] == "0.1"
 
 
 def test_the_price_of_a_plan_is_told_and_nothing_is_opened(run, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_plan_that_does_not_fit_is_refused(account: DatasetAccount) -> None:
 
 def test_a_charge_without_bound_is_kept_as_such(ledger: Ledger) -> None:
     account = ledger.account("visits", budget=Budget.approximate(1, "1e-6"))
-    gaussian = Charge(None, 10, (1000,) * len(Charge.zero().renyi), 0)
+    gaussian = Charge(None, 10, (1000,) * len(Charge.zero().renyi_units), 0)
     account.reserve(asked(charge=gaussian))
     assert account.spent() == gaussian
     ledger.verify()
@@ -203,7 +203,7 @@ def test_the_smallest_delta_adds_up(ledger: Ledger) -> None:
 
 def test_a_sum_beyond_64_bits_is_refused_not_wrapped(ledger: Ledger) -> None:
     account = ledger.account("visits", budget=Budget.approximate(1, "1e-6"))
-    huge = Charge(2**62, 0, (0,) * len(Charge.zero().renyi), 0)
+    huge = Charge(2**62, 0, (0,) * len(Charge.zero().renyi_units), 0)
     account.reserve(asked(charge=huge))
     with pytest.raises(LedgerError, match="2\\^63"):
         account.reserve(asked(charge=huge, fresh=True))

@@ -175,7 +175,7 @@ def test_the_csv_export_runs_no_formula(ledger: Ledger, account: DatasetAccount)
     rows = list(csv.DictReader(io.StringIO(ledger.export("csv"))))
     assert rows[-1]["body"] == "'=HYPERLINK()"
     assert rows[-1]["analyst"] == "'@SUM(A1)"
-    assert rows[-1]["epsilon"] == "100000000"
+    assert rows[-1]["epsilon"] == "0.1"
     with pytest.raises(InvalidParameter, match="'csv', 'json'"):
         ledger.export("xlsx")
 
@@ -189,6 +189,6 @@ def test_a_million_tiny_charges_sum_exactly(ledger: Ledger) -> None:
         many += tiny
     for number in range(100):
         account.reserve(asked(f"{number}", many))
-    assert account.spent().epsilon == 10**6
+    assert account.spent().epsilon_units == 10**6
     with pytest.raises(BudgetExceeded):
         account.reserve(asked("one more", tiny))

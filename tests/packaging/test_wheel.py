@@ -61,6 +61,7 @@ def test_the_wheel_holds_types_data_and_schema(wheel: zipfile.ZipFile) -> None:
         "paper/report.html",
         "paper/report.css",
         "designer/shapes.json",
+        "answers/formats.json",
     ):
         assert f"dovetail/{needed}" in names, needed
 

@@ -48,13 +48,13 @@ def test_a_price_is_kept_to_the_last_unit_and_not_wasted(
     question = query.checked(TABLE)
     noises = noises_at_price(question, budget, neighbours, together)  # type: ignore[arg-type]
     charge = charge_of([question] * together, [noises] * together, neighbours)  # type: ignore[arg-type]
-    assert charge.epsilon is not None
-    assert charge.zeta is not None
-    assert charge.epsilon <= budget.epsilon_limit * 10**9
+    assert charge.epsilon_units is not None
+    assert charge.zeta_units is not None
+    assert charge.epsilon_units <= budget.epsilon_limit * 10**9
     if budget.zeta_limit is None:
-        assert charge.epsilon > budget.epsilon_limit * 10**9 - 100
+        assert charge.epsilon_units > budget.epsilon_limit * 10**9 - 100
     else:
-        assert charge.zeta <= budget.zeta_limit * 10**9
+        assert charge.zeta_units <= budget.zeta_limit * 10**9
 
 
 def test_a_zeta_price_buys_a_shape_with_less_error_than_the_geometric() -> None:
@@ -141,7 +141,7 @@ def test_a_price_with_delta_is_charged_as_named_or_as_its_own_renyi_curve() -> N
     noises = noises_composed(questions, spend, "add-remove")
     assert noises is not None
     own = charge_of(questions, noises, "add-remove")
-    assert own.epsilon > 10**9  # type: ignore[operator]
+    assert own.epsilon_units > 10**9  # type: ignore[operator]
     # The whole budget at once: only as the point that it is.
     assert not budget.allows(Charge.zero(), own)
     assert at_price(own, spend, budget, Charge.zero()) == Charge.approximate(1, "1e-6")

@@ -61,10 +61,10 @@ def test_a_plan_is_charged_its_exact_composition() -> None:
     budget = Budget.approximate(1, "1e-6")
     charge = plan_charge(loss, budget, Charge.zero())
     assert budget.allows(Charge.zero(), charge)
-    assert charge.epsilon is not None
-    assert charge.delta > 0
-    claimed = Fraction(charge.epsilon, 10**9)
-    assert loss.delta(claimed) <= Fraction(charge.delta, 10**18)
+    assert charge.epsilon_units is not None
+    assert charge.delta_units > 0
+    claimed = Fraction(charge.epsilon_units, 10**9)
+    assert loss.delta(claimed) <= Fraction(charge.delta_units, 10**18)
     assert claimed < loss.epsilon
 
 

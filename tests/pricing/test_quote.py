@@ -151,7 +151,7 @@ def test_a_quote_reads_well_and_goes_through_json() -> None:
     assert "as the number of rows allows" in str(told)
     assert "<td>no</td>" in told._repr_html_()
     found = json.loads(told.to_json())
-    assert found["schema"] == "dovetail.quote/1"
+    assert found["schema"] == "dovetail.quote/2"
     assert found["errors"] == ["3", None]
     assert (found["affordable"], found["remaining"], found["plan"]) == (False, None, None)
     assert dv.Charge.from_dict(found["charge"]) == told.charge

@@ -56,11 +56,11 @@ def test_only_a_budget_with_delta_pays_for_events(budget):
 
 @given(budgets, spendings)
 def test_what_remains_is_admitted_and_one_unit_more_is_not_for_sums(budget, spent):
-    left = budget.remaining(spent)
-    if left.epsilon >= UNIT and budget.currency != "zeta":
-        assert budget.allows(spent, Charge.approximate(left.epsilon - left.epsilon % UNIT))
+    left = Fraction(budget.remaining(spent).epsilon)
+    if left >= UNIT and budget.currency != "zeta":
+        assert budget.allows(spent, Charge.approximate(left - left % UNIT))
     if budget.currency != "zeta":
-        assert not budget.allows(spent, Charge.approximate(left.epsilon + 4 * UNIT))
+        assert not budget.allows(spent, Charge.approximate(left + 4 * UNIT))
 
 
 @given(budgets)
@@ -154,7 +154,7 @@ def test_impossible_budgets_are_refused(make):
     [
         (Budget.pure(1), "Budget.pure('1')"),
         (Budget.pure("1/3"), "Budget.pure('1/3')"),
-        (Budget.pure("0.123456789"), "Budget.pure('123456789/1000000000')"),
+        (Budget.pure("0.123456789"), "Budget.pure('0.123456789')"),
         (Budget.approximate("2.5", "1e-6"), "Budget.approximate('2.5', '1e-6')"),
         (Budget.zeta("0.5", max_epsilon=2), "Budget.zeta('0.5', max_epsilon='2')"),
     ],

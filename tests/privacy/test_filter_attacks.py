@@ -115,11 +115,11 @@ def test_a_filter_that_lets_orders_and_events_have_all_of_delta_each_is_caught()
 
     def loose(spent: Charge, charge: Charge) -> bool:
         total = spent + charge
-        if total.delta * DELTA_UNIT > budget.delta_limit:
+        if total.delta_units * DELTA_UNIT > budget.delta_limit:
             return False
         curve = zip(total.renyi, limits, strict=True)
         return any(used is not None and used <= limit for used, limit in curve) or (
-            total.epsilon is not None and total.epsilon * UNIT <= budget.epsilon_limit
+            total.epsilon is not None and total.epsilon_units * UNIT <= budget.epsilon_limit
         )
 
     mechanisms = [leak("0.2", Fraction(1, 10)), response("1"), response("0.3"), skewed("0.1", 20, False)]

@@ -278,11 +278,11 @@ def test_a_loss_needs_a_noise_that_it_knows():
 def test_the_charge_holds_the_figures_rounded_up():
     loss = privacy_loss(GeometricMixture(0.2, 1, 5))
     charge = loss.charge()
-    assert charge.epsilon == 10**9
-    assert 0 <= charge.zeta - loss.zeta * 1e9 <= 1
-    assert 0 <= charge.renyi[0] - loss.renyi(2) * 1e9 <= 1
-    assert charge.delta == 0
-    assert privacy_loss(Geometric("0.3")).charge().epsilon == 300_000_000
+    assert charge.epsilon_units == 10**9
+    assert 0 <= charge.zeta_units - loss.zeta * 1e9 <= 1
+    assert 0 <= charge.renyi_units[0] - loss.renyi(2) * 1e9 <= 1
+    assert charge.delta_units == 0
+    assert privacy_loss(Geometric("0.3")).charge().epsilon_units == 300_000_000
 
 
 def test_a_plot_shows_the_atoms_and_the_curve():

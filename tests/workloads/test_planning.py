@@ -138,7 +138,7 @@ def test_neither_a_removed_nor_a_replaced_row_is_always_the_worst() -> None:
     noises[0] = Geometric(3)
     precise = [loss.epsilon for loss in price(Strategy("residuals", wanted, tuple(noises)), "replace")]
     assert precise[0] == max(precise)
-    assert charge(Strategy("residuals", wanted, tuple(noises)), "replace").epsilon >= 3 * 10**9
+    assert charge(Strategy("residuals", wanted, tuple(noises)), "replace").epsilon >= 3
 
 
 # The published root mean square errors of ResidualPlanner (arXiv 2305.08175) on its Adult domain, at cost 1.

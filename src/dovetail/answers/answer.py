@@ -6,21 +6,34 @@ import json
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
 from dovetail.errors.remedies import Give
+from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
-from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.privacy.charge import UNITS
+from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
-from dovetail.query.field import Constant, written
+from dovetail.query.field import Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell
 
+from .csv_format import csv_text
 from .intervals import bars, values
-from .numbers import column_of, drawn_at, label, plain_key, plain_value
+from .json_format import FIRST, FORMAT, answer_fields, read_document
+from .numbers import (
+    ENDS,
+    column_of,
+    drawn_at,
+    label,
+    noise_in_decimals,
+    plain_key,
+    plain_value,
+    told,
+    written_key,
+)
+from .plan import Plan
 from .provenance import facts, framed, headed, tabled
 from .threshold import Threshold
 
@@ -28,10 +41,6 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-    from .plan import Plan
-
-
-FORMAT = "dovetail.answer/1"
 USUAL_LEVEL = Fraction(95, 100)
 
 
@@ -39,6 +48,7 @@ USUAL_LEVEL = Fraction(95, 100)
 class Answer:
     """A noisy answer; all its methods are post-processing and cost nothing.
 
+    `remaining` is what the budget could still pay after it.
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
     `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
     `stored` tells that the answer was given before and was free this time, `stale` that the data changed
@@ -58,8 +68,7 @@ class Answer:
     charge: Charge
     neighbours: str
     answered_at: datetime
-    budget: Budget
-    spent: Charge
+    remaining: Remaining
     stored: bool = False
     clamp: bool = False
     plan: int | None = None
@@ -77,11 +86,6 @@ class Answer:
     def keys(self) -> list[tuple[Constant | None, ...]]:
         """The keys of every cell, in order."""
         return self.query.cell_keys() if self.found is None else list(map(self.query.named, self.found))
-
-    @property
-    def remaining(self) -> Remaining:
-        """What the budget could still pay after this answer."""
-        return self.budget.remaining(self.spent)
 
     @property
     def noise(self) -> IntegerNoise:
@@ -146,46 +150,58 @@ class Answer:
         return self.query.measure.remarks(self.cells, self.noises, 1 - self.level)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one dictionary per cell: keys, value, low and high, exact rationals as text."""
+        """Return one dictionary per cell: keys, value, low and high, exact decimals as text."""
         names = [axis.field.name for axis in self.query.named_by]
-        exact = self.query.measure.json_number
+        measure = self.query.measure
         return [
-            {
-                "keys": dict(zip(names, map(written, keys), strict=True)),
-                "value": exact(value),
-                "low": exact(bar.low),
-                "high": exact(bar.high),
-            }
+            {"keys": dict(zip(names, map(written_key, keys), strict=True)), **told(measure, value, bar)}
             for keys, value, bar in zip(self.keys, self.values(), self.bars(self.level), strict=True)
         ]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; every number that is not a mere count of things is a decimal as text."""
+        return {
+            "schema": FORMAT,
+            **facts(self),
+            "dataset": self.dataset,
+            "vintages": list(self.vintages),
+            "versioned": self.versioned,
+            "query": self.query.to_dict(),
+            "neighbours": self.neighbours,
+            "rows": self.rows(),
+            "level": decimal_text(self.level),
+            "remarks": list(self.remarks()),
+            "noise": noise_in_decimals(self.noise),
+            "noises": list(map(noise_in_decimals, self.noises)),
+            "step": decimal_text(self.query.step),
+            "released": [list(map(str, cell)) for cell in self.cells],
+            "adjusted": None if self.adjusted is None else list(map(str, self.adjusted)),
+            "threshold": None if self.threshold is None else self.threshold.to_dict(),
+            "charge": self.charge.to_dict(),
+            "together": self.together,
+            "plan": self.plan,
+            "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
+            "remaining": self.remaining.to_dict(),
+            "clamped": self.clamp,
+        }
+
     def to_json(self) -> str:
-        """Return the answer as JSON text of the format "dovetail.answer/1"."""
-        return json.dumps(
-            {
-                "schema": FORMAT,
-                **facts(self),
-                "dataset": self.dataset,
-                "vintages": list(self.vintages),
-                "query": self.query.to_dict(),
-                "neighbours": self.neighbours,
-                "rows": self.rows(),
-                "level": str(self.level),
-                "remarks": list(self.remarks()),
-                "noise": self.noise.to_dict(),
-                "noises": [noise.to_dict() for noise in self.noises],
-                "step": str(self.query.step),
-                "threshold": None if self.threshold is None else self.threshold.to_dict(),
-                "charge": self.charge.to_dict(),
-                "charge_units": UNITS,
-                "together": self.together,
-                "plan": self.plan,
-                "paid_by": None if self.paid_by is None else self.paid_by.to_dict(),
-                "remaining": self.remaining.to_dict(),
-                "clamped": self.clamp,
-            },
-            ensure_ascii=False,
-        )
+        """Return the answer as JSON text of the format "dovetail.answer/2"; `json_schema` describes it."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read what `to_json` wrote: everything that the answer can do, it can do again.
+
+        Texts of the format "dovetail.answer/1" are read where they tell the released integers.
+        """
+        return cls(**answer_fields(read_document(text, (FORMAT, FIRST))))
+
+    def to_csv(self) -> str:
+        """Return CSV: the columns, value, low and high at `level`, then when the answer was given."""
+        names = [axis.field.name for axis in self.query.named_by]
+        rows = [[*row["keys"].values(), *(row[end] for end in ENDS)] for row in self.rows()]
+        return csv_text([[*names, *ENDS], *rows], self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""

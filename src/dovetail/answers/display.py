@@ -142,7 +142,7 @@ def how_found(answer: Shown) -> str:
     return (
         f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
         f"rarer ones are missing by design; what only one {who} holds shows with probability "
-        f"{shown_number(answer.threshold.delta)} at most"
+        f"{shown_number(Fraction(answer.threshold.delta))} at most"
     )
 
 

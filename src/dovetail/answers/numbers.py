@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
 
-from dovetail.query.field import Constant
+from dovetail.exact.decimals import decimal_text
+from dovetail.noise import IntegerNoise
+from dovetail.query.field import Constant, written
+from dovetail.query.measures import Bar, Measure
 from dovetail.query.times import number_of
+
+ENDS = ("value", "low", "high")
+"""What is told of every noisy number."""
 
 
 def label(key: Constant | None) -> str:
@@ -18,6 +26,57 @@ def label(key: Constant | None) -> str:
 def plain_key(key: Constant | None) -> Constant | float | None:
     """Return a cell's key as a column holds it."""
     return float(key) if isinstance(key, Fraction) else key
+
+
+def written_key(key: Constant | None) -> bool | int | str | None:
+    """Return a cell's key as JSON and CSV hold it; a number that is not whole as a decimal."""
+    return decimal_text(key) if isinstance(key, Fraction) else written(key)
+
+
+def told(measure: Measure, value: Fraction, bar: Bar) -> dict[str, str]:
+    """Return a value of a measure and its interval as texts: decimals, or days and times."""
+    numbers = (value, bar.low, bar.high)
+    moments = [each.isoformat() for each in map(measure.constant, numbers) if isinstance(each, date)]
+    if moments:
+        return dict(zip(ENDS, moments, strict=True))
+    return written_numbers(value, bar, exact=measure.exact_numbers)
+
+
+def written_numbers(value: Fraction, bar: Bar, *, exact: bool) -> dict[str, str]:
+    """Return a value and its interval as decimals.
+
+    A mean or a quantile is computed in floating point: the shortest decimal of that float stands for it,
+    and the interval is never narrower than computed.
+
+    >>> written_numbers(Fraction(5), Bar(Fraction(9, 2), Fraction(11, 2)), exact=True)
+    {'value': '5', 'low': '4.5', 'high': '5.5'}
+    >>> written_numbers(Fraction(1, 3), Bar(Fraction(0), Fraction(2, 3)), exact=False)
+    {'value': '0.3333333333333333', 'low': '0', 'high': '0.6666666666666667'}
+    """
+    if exact:
+        texts = tuple(map(decimal_text, (value, bar.low, bar.high)))
+    else:
+        texts = _short(value), _short(bar.low, -inf), _short(bar.high, inf)
+    return dict(zip(ENDS, texts, strict=True))
+
+
+def _short(value: Fraction, towards: float | None = None) -> str:
+    """Return the shortest decimal of a float at the value, or on one side of it."""
+    near = float(value)
+    while towards is not None and (Fraction(repr(near)) - value) * (1 if towards > 0 else -1) < 0:
+        near = nextafter(near, towards)
+    return decimal_text(Fraction(repr(near)))
+
+
+def noise_in_decimals(noise: IntegerNoise) -> dict[str, Any]:
+    """Return a noise as JSON: what a ledger keeps, with decimals for ratios wherever they are exact."""
+    return {name: _in_decimals(value) for name, value in noise.to_dict().items()}
+
+
+def _in_decimals(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_in_decimals, value))
+    return decimal_text(Fraction(value)) if isinstance(value, str) and "/" in value else value
 
 
 def plain_number(value: Fraction) -> int | float:

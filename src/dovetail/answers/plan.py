@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import inf
 from typing import Any
 
-from dovetail.noise import IntegerNoise
+from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
-from dovetail.privacy.charge import DELTA_UNIT, UNIT, shown_number, shown_units
+from dovetail.privacy.charge import shown_number, shown_units
 from dovetail.query.neighbours import Neighbours
+
+from .numbers import noise_in_decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +43,35 @@ class Plan:
     def chance_of_more(self) -> float:
         """The chance that the loss of all its answers exceeds the epsilon that was paid."""
         paid = self.charge.epsilon
-        return 0.0 if paid is None else self.total.above(paid * UNIT)
+        return 0.0 if paid is None else self.total.above(Fraction(paid))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form of what was paid, and of what all answers cost in other senses."""
+        alone = self._alone().to_dict()
         return {
             "id": self.id,
+            "noise": noise_in_decimals(self.noise),
             "slots": self.slots,
             "left": self.left,
+            "neighbours": self.neighbours,
             "charge": self.charge.to_dict(),
-            "worst_epsilon": self.total.epsilon if self.total.epsilon < inf else None,
-            "zeta": self.total.zeta if self.total.zeta < inf else None,
-            "chance_of_more": self.chance_of_more,
+            "worst_epsilon": alone["epsilon"],
+            "zeta": alone["zeta"],
+            "chance_of_more": f"{Decimal(shown_number(Fraction(self.chance_of_more))):f}",
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Read what `to_dict` wrote."""
+        noise = from_dict(data["noise"])
+        assert isinstance(noise, IntegerNoise), "only integer noise is released"
+        charge, left = Charge.from_dict(data["charge"]), data["left"]
+        return cls(data["id"], noise, data["slots"], charge, data["neighbours"], left=left)
+
+    def _alone(self) -> Charge:
+        """Return what all answers cost without a delta."""
+        total = self.total
+        return Charge.rounded_up(epsilon=total.epsilon, zeta=total.zeta, renyi=None)
 
     def price(self) -> str:
         """Return what all its answers cost: as charged, and with a delta how often more is lost.
@@ -61,8 +80,7 @@ class Plan:
         >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()
         'epsilon 1 in the worst case, zeta 0.647458 on average'
         """
-        total = self.total
-        alone = charge_in_words(Charge.rounded_up(epsilon=total.epsilon, zeta=total.zeta, renyi=None))
+        alone = charge_in_words(self._alone())
         if not self.charge.delta:
             return alone
         more = shown_number(Fraction(self.chance_of_more))
@@ -83,10 +101,10 @@ def charge_in_words(charge: Charge) -> str:
     >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
     'epsilon 0.5 at delta 1e-7'
     """
-    epsilon = shown_units(charge.epsilon)
+    epsilon = shown_units(charge.epsilon_units)
     if charge.delta:
-        return f"epsilon {epsilon} at delta {shown_number(charge.delta * DELTA_UNIT)}"
-    return f"epsilon {epsilon} in the worst case, zeta {shown_units(charge.zeta)} on average"
+        return f"epsilon {epsilon} at delta {shown_number(Fraction(charge.delta))}"
+    return f"epsilon {epsilon} in the worst case, zeta {shown_units(charge.zeta_units)} on average"
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:

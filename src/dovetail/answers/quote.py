@@ -11,19 +11,20 @@ from html import escape
 from typing import Any
 
 from dovetail.check import Real, probability
+from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.privacy.charge import UNITS
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
 from .display import figure, percent
+from .numbers import noise_in_decimals
 from .payment import Payment
 from .plan import Plan, charge_in_words
 from .provenance import changed, day, facts
 from .threshold import Threshold
 
-FORMAT = "dovetail.quote/1"
+FORMAT = "dovetail.quote/2"
 _UNKNOWN = "as the number of rows allows, which is private"
 
 
@@ -54,6 +55,10 @@ class QuotedQuery:
         noises = [noise.to_dict() for noise in self.noises]
         found = {"question": self.question.to_dict(), "noise": noises}
         return found if self.threshold is None else found | {"threshold": self.threshold.least}
+
+    def told(self) -> dict[str, Any]:
+        """Return the same for a reader outside: numbers are decimals wherever one is exact."""
+        return self.to_dict() | {"noise": list(map(noise_in_decimals, self.noises))}
 
     def error(self, level: Fraction, *, simultaneous: bool = False) -> Fraction | None:
         """Return what the error stays within with probability `level`, in each cell or in all at once.
@@ -149,16 +154,15 @@ class Quote:
         return tuple(each.error(chance, simultaneous=simultaneous) for each in asked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready form; charges and errors are exact decimals or fractions as text."""
+        """Return a JSON-ready form; charges and errors are exact decimals as text."""
         return {
             "schema": FORMAT,
-            "asked": [each.to_dict() for each in self.asked],
+            "asked": [each.told() for each in self.asked],
             "errors": list(map(_text, self.errors())),
             "errors_of_all_cells": list(map(_text, self.errors(simultaneous=True))),
-            "level": str(self.level),
+            "level": decimal_text(self.level),
             "neighbours": self.neighbours,
             "charge": self.charge.to_dict(),
-            "charge_units": UNITS,
             "plan": None if self.plan is None else self.plan.to_dict(),
             "slots": self.slots,
             "affordable": self.affordable,
@@ -167,7 +171,7 @@ class Quote:
         }
 
     def to_json(self) -> str:
-        """Return the quote as JSON text of the format "dovetail.quote/1"."""
+        """Return the quote as JSON text of the format "dovetail.quote/2"."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     @property
@@ -228,4 +232,4 @@ class Quote:
 
 
 def _text(error: Fraction | None) -> str | None:
-    return None if error is None else str(error)
+    return None if error is None else decimal_text(error)

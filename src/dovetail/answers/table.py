@@ -11,18 +11,21 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import Real, probability
+from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
-from dovetail.query.field import written
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Axis, Keys
 from dovetail.query.sql import Selection
 from dovetail.query.sql.order import Column, Direction
 
 from .answer import Answer
+from .csv_format import csv_text
 from .display import MOST_ROWS, amount, cut, notes
-from .numbers import column_of, drawn_at, label, plain_value
+from .json_format import FORMAT as ANSWER_FORMAT
+from .json_format import answer_fields, read_document
+from .numbers import column_of, drawn_at, label, plain_value, told, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-FORMAT = "dovetail.table/1"
+FORMAT = "dovetail.table/2"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,49 +169,67 @@ class TableAnswer:
         """Return what must be said beside these numbers, each once."""
         return tuple(dict.fromkeys(remark for each in self.answers for remark in each.remarks()))
 
+    def to_csv(self) -> str:
+        """Return the columns as CSV, each noisy value followed by its low and high end."""
+        titles = [title for column in self.columns for title in column.titles()]
+        rows = [
+            [text for cell in row.values() for text in (cell.values() if isinstance(cell, dict) else [cell])]
+            for row in self.rows()
+        ]
+        return csv_text([titles, *rows], self)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""
         return framed(self, self.table)
 
-    def to_json(self) -> str:
-        """Return the answer as JSON text of the format "dovetail.table/1"."""
-        whole = [json.loads(answer.to_json()) for answer in self.answers]
-        shared = (
-            "dataset",
-            "vintages",
-            "neighbours",
-            "charge",
-            "charge_units",
-            "together",
-            "plan",
-            "paid_by",
-            "remaining",
-            "clamped",
-        )
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per row: keys, and of a noisy column value, low and high, as decimals."""
         rows: list[dict[str, Any]] = [{} for _ in self.places]
         for column in self.columns:
             if column.query is None:
-                cells: list[Any] = [written(key) for key in self.keys(column)]
+                cells: list[Any] = [written_key(key) for key in self.keys(column)]
             else:
-                exact = self.answers[column.query].query.measure.json_number
-                cells = [
-                    {"value": exact(value), "low": exact(bar.low), "high": exact(bar.high)}
-                    for value, bar in zip(self.values(column), self.bars(column, self.level), strict=True)
-                ]
+                measure = self.answers[column.query].query.measure
+                pairs = zip(self.values(column), self.bars(column, self.level), strict=True)
+                cells = [told(measure, value, bar) for value, bar in pairs]
             for row, cell in zip(rows, cells, strict=True):
                 row[column.name] = cell
-        asked = [{name: each[name] for name in ("query", "noises", "step")} for each in whole]
-        names = {"sql": self.text, "columns": [column.name for column in self.columns]}
+        return rows
+
+    def to_json(self) -> str:
+        """Return the answer as JSON text of the format "dovetail.table/2"."""
+        whole = [answer.to_dict() for answer in self.answers]
+        own = ("query", "noises", "step", "released", "adjusted")
         made = {
             "schema": FORMAT,
             **facts(self),
-            **names,
-            "rows": rows,
-            "level": str(self.level),
-            "asked": asked,
+            "sql": self.text,
+            "columns": [
+                {"name": each.name, "spelling": each.spelling, "key": each.key, "answer": each.query}
+                for each in self.columns
+            ],
+            "rows": self.rows(),
+            "places": list(self.places),
+            "chosen_by": sorted(self.chosen_by),
+            "asked": [{name: each[name] for name in own if name in each} for each in whole],
         }
+        left_out = {"schema", "rows", "noise", "remarks", *own}
+        made |= {name: value for name, value in whole[0].items() if name not in left_out}
         made["remarks"] = list(self.remarks())
-        return json.dumps(made | {name: whole[0][name] for name in shared}, ensure_ascii=False)
+        return json.dumps(made, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> TableAnswer:
+        """Read what `to_json` wrote."""
+        data = read_document(text, (FORMAT,))
+        try:
+            shared = data | {"schema": ANSWER_FORMAT, "rows": []}
+            named = ("name", "spelling", "key", "answer")
+            columns = tuple(Column(*(each[name] for name in named)) for each in data["columns"])
+            answers = tuple(Answer(**answer_fields(shared | each)) for each in data["asked"])
+            return cls(data["sql"], columns, answers, tuple(data["places"]), frozenset(data["chosen_by"]))
+        except (LookupError, TypeError) as error:
+            raise InvalidParameter("text", data, f"a whole answer of the format {FORMAT}") from error
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the first noisy column with its error bars and return Matplotlib's axes."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -18,14 +20,19 @@ class Threshold:
     units: int
 
     @property
-    def delta(self) -> Fraction:
+    def delta(self) -> Decimal:
         """The probability that a neighbour's own keys give them away."""
-        return self.units * DELTA_UNIT
+        return self.charge().delta
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form."""
-        return {"least": self.least, "delta": str(self.delta)}
+        return {"least": self.least, "delta": f"{self.delta:f}"}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Threshold:
+        """Read what `to_dict` wrote."""
+        return cls(int(data["least"]), int(Fraction(data["delta"]) / DELTA_UNIT))
 
     def charge(self) -> Charge:
         """Return the price of the threshold alone, beside that of the noise."""
-        return Charge.rounded_up(epsilon=0, zeta=0, renyi=None, delta=self.delta)
+        return Charge.rounded_up(epsilon=0, zeta=0, renyi=None, delta=self.units * DELTA_UNIT)

@@ -71,7 +71,6 @@ class OutputOptions:
     def give(
         self,
         answer: Answer | TableAnswer,
-        csv: Callable[[Any], str],
         show: Callable[[Any, dict[str, str]], None],
         places: dict[str, str],
     ) -> None:
@@ -81,7 +80,7 @@ class OutputOptions:
         if self.as_json:
             typer.echo(plain_json(answer.to_json()))
         elif self.as_csv:
-            text = csv(answer)
+            text = answer.to_csv()
             seen = typer.get_text_stream("stdout").isatty()
             # color=True: a file gets every letter of a key, or two keys could become one.
             typer.echo(printable(text) if seen else text, nl=False, color=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
@@ -113,36 +111,6 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
         say(screen, f"{word:<{wide}}  ", text, "dim")
 
 
-def as_csv(answer: Answer) -> str:
-    """Return the cells as CSV: the columns, then value, low and high, then when the answer was given."""
-    names = [axis.field.name for axis in answer.query.named_by]
-    rows = [[*row["keys"].values(), row["value"], row["low"], row["high"]] for row in answer.rows()]
-    return csv_text([[*names, "value", "low", "high"], *rows], answer)
-
-
-def csv_text(rows: list[list[object]], answer: Answer | TableAnswer | None = None) -> str:
-    """Return rows as CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front.
-
-    Every row of an answer tells when it was given, whether it was stored and, if so, that it is stale.
-
-    >>> csv_text([["name", "value"], ["=1+1", -5]])
-    "name,value\\n'=1+1,-5\\n"
-    """
-    if answer is not None:
-        from dovetail.answers.provenance import columns
-
-        told = columns(answer)
-        rows = [[*row, *(told.values() if number else told)] for number, row in enumerate(rows)]
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([_unarmed(cell) for cell in row] for row in rows)
-    return out.getvalue()
-
-
-def _unarmed(cell: object) -> object:
-    formula = isinstance(cell, str) and len(cell) > 1 and cell[0] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{cell}" if formula else cell
-
-
 def _label(key: object) -> str:
     return "(missing)" if key is None else str(key)
 
@@ -174,20 +142,3 @@ def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
     if answer.chosen_by:
         texts["error"] += "; rows were chosen by noisy values, so these hold for all groups at once"
     notes(screen, texts)
-
-
-def table_as_csv(answer: TableAnswer) -> str:
-    """Return the columns as CSV, each noisy value followed by its low and high end."""
-    from dovetail.query.field import written
-
-    titles: list[object] = []
-    columns: list[list[object]] = []
-    for column in answer.columns:
-        titles += column.titles()
-        if column.query is None:
-            columns.append([written(key) for key in answer.keys(column)])
-            continue
-        measure, bars = answer.answers[column.query].query.measure, answer.bars(column, answer.level)
-        for numbers in (answer.values(column), [bar.low for bar in bars], [bar.high for bar in bars]):
-            columns.append([measure.json_number(number) for number in numbers])
-    return csv_text([titles, *(list(row) for row in zip(*columns, strict=True))], answer)

@@ -12,7 +12,7 @@ from dovetail.answers.quote import Standing
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.errors.remedies import AskForLess
 from dovetail.privacy.budget import Budget, Remaining
-from dovetail.privacy.charge import DELTA_UNIT, Charge
+from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 from dovetail.release.plans import stored_plans
 
@@ -317,7 +317,7 @@ class DatasetAccount:
                     hidden = own and dataset["answers"] == "own"
                     refuse_charge(self.name, limit, spent, charge, allotted=not own, hidden=hidden)
                 sums.append((row, spent + charge))
-        return {"charge": charge.to_dict(), "on": write_sums(pen, sums)}
+        return {"charge": charge.to_units(), "on": write_sums(pen, sums)}
 
     def _use_plan(self, pen: Pen, request: Request, principal: int, chosen: Chosen) -> dict[str, Any]:
         """Take slots of a plan, or hold one update of an online run; the plan must be for the same rows."""
@@ -361,7 +361,7 @@ def refuse_charge(
     raise BudgetExceeded(
         f"This costs {charge}, but of {short} ({limit}) there remains {remaining}.",
         "Nothing was spent.",
-        AskForLess(smaller_delta=charge.delta * DELTA_UNIT > remaining.delta > 0),
+        AskForLess(smaller_delta=charge.delta > remaining.delta > 0),
         requested=charge,
         remaining=remaining,
     )

@@ -20,13 +20,13 @@ LARGEST = 2**63 - 1
 
 def columns(spent: Charge) -> dict[str, Any]:
     """Return the columns that keep a sum of charges; NULL means without bound."""
-    for name, units in (("epsilon", spent.epsilon), ("zeta", spent.zeta), ("delta", spent.delta)):
-        if units is not None and units > LARGEST:
+    amounts = spent.to_units()
+    for name in ("epsilon", "zeta", "delta"):
+        if (units := amounts[name]) is not None and units > LARGEST:
             raise LedgerError(
                 f"The sum of {name} would pass what a ledger can count (2^63 units).",
                 "Nothing was spent. Ask with noise that costs less.",
             )
-    amounts = spent.to_dict()
     return amounts | {"renyi": canonical(amounts["renyi"])}
 
 

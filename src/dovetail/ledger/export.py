@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from dovetail.check import choice
-from dovetail.privacy.charge import ORDERS
+from dovetail.privacy.charge import ORDERS, Charge
 
 from .schema import SCHEMA_VERSION, events, ledger, names
 from .statement import called
@@ -23,7 +23,7 @@ _TEXTS = ("name", "key", "plan", "body", "slots", "request", "answer", "reason",
 
 
 def export(connection: Connection, kind: str) -> str:
-    """Return every event as `csv` or `json`; amounts count 1e-9 (delta: 1e-18)."""
+    """Return every event as `csv` or `json`; amounts are decimals in CSV, and in JSON beside each content."""
     choice("format", kind, ("csv", "json"))
     return _json(connection) if kind == "json" else _csv(connection)
 
@@ -38,8 +38,9 @@ def _json(connection: Connection) -> str:
             "identity": about.identity,
             "head": f"{about.sequence}:{about.hash}",
             "names": datasets,
-            # The content stays the text that was hashed, so that the chain can be checked from the export.
-            "events": [dict(row) for row in rows],
+            # The content stays the text that was hashed, so that the chain can be checked from the export;
+            # it counts units of 1e-9 (delta: 1e-18).
+            "events": [{**row, "charge": _charge(row["content"])} for row in rows],
         },
         indent=1,
     )
@@ -56,12 +57,18 @@ def _csv(connection: Connection) -> str:
         charge = content.get("charge")
         amounts: list[Any] = [""] * (len(_AMOUNTS) + len(ORDERS))
         if charge is not None:
-            amounts = [charge[name] for name in _AMOUNTS] + [charge["renyi"][str(order)] for order in ORDERS]
+            charge = Charge.from_dict(charge).to_dict()
+            amounts = [charge[name] for name in _AMOUNTS] + list(charge["renyi"].values())
             amounts = ["inf" if amount is None else amount for amount in amounts]
         who = people.get(content.get("by", 0), content.get("analyst", ""))
         texts = [_cell(who), *(_cell(content.get(name, "")) for name in _TEXTS)]
         writer.writerow([row.sequence, row.at, row.kind, row.dataset, *texts, *amounts, row.hash])
     return out.getvalue()
+
+
+def _charge(content: str) -> dict[str, Any] | None:
+    charge = json.loads(content).get("charge")
+    return None if charge is None else Charge.from_dict(charge).to_dict()
 
 
 def _cell(value: Any) -> Any:

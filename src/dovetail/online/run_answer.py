@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dovetail.answers import Answer
 from dovetail.answers.display import amount, cut, figure
-from dovetail.answers.numbers import label
+from dovetail.answers.numbers import label, written_key, written_numbers
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
-from dovetail.query.field import written
+from dovetail.exact.decimals import decimal_text
 from dovetail.query.measures import Bar
 
 from .run import OnlineAnswer
@@ -57,32 +56,26 @@ class RunAnswer(Answer):
         names = [axis.field.name for axis in self.query.named_by]
         found = []
         for keys, part in zip(self.keys, self.parts, strict=True):
-            bar = None if part.origin == "unchecked" else _bar(part, self.level)
-            found.append(
-                {
-                    "keys": dict(zip(names, map(written, keys), strict=True)),
-                    "value": part.value,
-                    "low": None if bar is None else float(bar.low),
-                    "high": None if bar is None else float(bar.high),
-                    "origin": part.origin,
-                }
-            )
+            value, known = Fraction(part.value), part.origin != "unchecked"
+            bar = _bar(part, self.level) if known else Bar(value, value)
+            told = written_numbers(value, bar, exact=False)
+            row: dict[str, Any] = {"keys": dict(zip(names, map(written_key, keys), strict=True)), **told}
+            found.append(row | ({} if known else {"low": None, "high": None}) | {"origin": part.origin})
         return found
 
-    def to_json(self) -> str:
-        """Return the answer as JSON text of the format "dovetail.online/1"."""
-        told = {
-            "schema": "dovetail.online/1",
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form of the format "dovetail.online/2"; numbers are decimals as text."""
+        return {
+            "schema": "dovetail.online/2",
             "dataset": self.dataset,
             "query": self.query.to_dict(),
             "neighbours": self.neighbours,
             "rows": self.rows(),
-            "level": str(self.level),
+            "level": decimal_text(self.level),
             "run": self.plan,
             "answered_at": self.answered_at.isoformat(),
             "stored": self.stored,
         }
-        return json.dumps(told, ensure_ascii=False)
 
     def __str__(self) -> str:
         lines = []

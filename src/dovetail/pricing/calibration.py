@@ -65,7 +65,7 @@ def noises_at_price(
     if len(units(question)) == 1 and _worth_shaping(shifts):
         noises = (_designed(shifts, zeta=zeta, max_epsilon=epsilon),)
         charge = charge_of([question], [noises], neighbours)
-        if (charge.zeta or 0) <= zeta * _UNIT and (charge.epsilon or 0) <= epsilon * _UNIT:
+        if (charge.zeta or 0) <= zeta and (charge.epsilon or 0) <= epsilon:
             return noises
     return _plain(question, min(zeta, epsilon), neighbours)
 

@@ -10,7 +10,7 @@ from math import prod
 
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
-from dovetail.privacy.charge import DELTA_UNIT, UNIT
+from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
@@ -62,7 +62,7 @@ def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Ch
 
     That point is a valid charge too. The noise's own one is kept where its worst case lies within the price.
     """
-    if charge.epsilon is not None and charge.epsilon * UNIT <= spend.epsilon_limit:
+    if charge.epsilon is not None and charge.epsilon <= spend.epsilon_limit:
         return charge
     point = Charge.approximate(spend.epsilon_limit, payable(spend.delta_limit))
     return cheapest([charge, point], budget, spent)
@@ -76,10 +76,10 @@ def cheapest(ways: Sequence[Charge], budget: Budget, spent: Charge) -> Charge:
     last one is returned, for the account to refuse.
     """
     allowed = [charge for charge in ways if budget.allows(spent, charge)]
-    keeping = [each for each in allowed if (spent + each).delta * DELTA_UNIT * 2 <= budget.delta_limit]
+    keeping = [each for each in allowed if 2 * Fraction((spent + each).delta) <= budget.delta_limit]
     best, left = ways[-1], Fraction(-1)
     for charge in keeping or allowed:
-        rest = budget.remaining(spent + charge).epsilon
+        rest = Fraction(budget.remaining(spent + charge).epsilon)
         if rest > left + budget.epsilon_limit / 100 or left < 0:
             best, left = charge, rest
     return best

@@ -13,10 +13,11 @@ from functools import lru_cache
 from math import exp, floor, log1p
 from typing import Any, Literal, TypeAlias
 
-from dovetail.check import Real, choice, positive, probability
+from dovetail.check import Real, choice, positive, probability, rational
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
+from dovetail.exact.decimals import decimal_text, exact_number
 
 from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge, shown_number
 
@@ -37,28 +38,47 @@ class Remaining:
     `delta` is what is left for events (discovered keys, plans); `zeta` only belongs to a zeta budget.
     """
 
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    zeta: Fraction | None = None
+    epsilon: Decimal | Fraction
+    delta: Decimal | Fraction = Decimal(0)
+    zeta: Decimal | Fraction | None = None
+
+    @classmethod
+    def exactly(
+        cls, epsilon: Fraction, delta: Fraction = Fraction(0), zeta: Fraction | None = None
+    ) -> Remaining:
+        """Return these figures as decimals; of a limit such as 1/3, what remains stays a fraction."""
+        mean = None if zeta is None else exact_number(zeta)
+        return cls(exact_number(epsilon), exact_number(delta), mean)
 
     def __str__(self) -> str:
-        parts = [f"epsilon {shown_number(self.epsilon, down=True)}"]
+        parts = [f"epsilon {shown_number(Fraction(self.epsilon), down=True)}"]
         if self.zeta is not None:
-            parts.insert(0, f"zeta {shown_number(self.zeta, down=True)}")
+            parts.insert(0, f"zeta {shown_number(Fraction(self.zeta), down=True)}")
         if self.delta:
-            parts.append(f"delta {shown_number(self.delta, down=True)}")
+            parts.append(f"delta {shown_number(Fraction(self.delta), down=True)}")
         return ", ".join(parts)
 
     def __repr__(self) -> str:
         return f"<remaining: {self}>"
 
     def to_dict(self) -> dict[str, str | None]:
-        """Return a JSON-ready form, exact."""
+        """Return a JSON-ready form: exact decimals as text."""
         return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "zeta": None if self.zeta is None else str(self.zeta),
+            "epsilon": decimal_text(Fraction(self.epsilon)),
+            "delta": decimal_text(Fraction(self.delta)),
+            "zeta": None if self.zeta is None else decimal_text(Fraction(self.zeta)),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Remaining:
+        """Read what `to_dict` wrote.
+
+        >>> left = Budget.pure("1/3").remaining(Charge.approximate("0.25"))
+        >>> left.to_dict()["epsilon"], Remaining.from_dict(left.to_dict()) == left
+        ('1/12', True)
+        """
+        mean = None if data["zeta"] is None else rational("zeta", data["zeta"])
+        return cls.exactly(rational("epsilon", data["epsilon"]), rational("delta", data["delta"]), mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +152,9 @@ class Budget:
         total = spent + charge
         if self.currency == "approximate":
             return self._approximate_allows(spent, total)
-        if total.delta or not _fits(total.epsilon, self.epsilon_limit):
+        if total.delta or not _fits(total.epsilon_units, self.epsilon_limit):
             return False
-        return self.zeta_limit is None or _fits(total.zeta, self.zeta_limit)
+        return self.zeta_limit is None or _fits(total.zeta_units, self.zeta_limit)
 
     def _approximate_allows(self, spent: Charge, total: Charge) -> bool:
         """Apply the weighted Rényi filter, or the sum of pure epsilon.
@@ -142,13 +162,14 @@ class Budget:
         Half of delta pays for events, half for the tail of the loss. A first charge that needs more than
         half for its event closes the Rényi way for good: that choice is made before any answer is seen.
         """
-        events, pure_fits = total.delta * DELTA_UNIT, _fits(total.epsilon, self.epsilon_limit)
+        events, pure_fits = total.delta_units * DELTA_UNIT, _fits(total.epsilon_units, self.epsilon_limit)
         if events * 2 <= self.delta_limit:
             limits = renyi_limits(self.epsilon_limit, self.delta_limit)
             return pure_fits or any(
-                sum_ is not None and sum_ <= limit for sum_, limit in zip(total.renyi, limits, strict=True)
+                sum_ is not None and sum_ <= limit
+                for sum_, limit in zip(total.renyi_units, limits, strict=True)
             )
-        chosen_before = spent == Charge.zero() or spent.delta * DELTA_UNIT * 2 > self.delta_limit
+        chosen_before = spent == Charge.zero() or spent.delta_units * DELTA_UNIT * 2 > self.delta_limit
         return chosen_before and pure_fits and events <= self.delta_limit
 
     def remaining(self, spent: Charge) -> Remaining:
@@ -157,26 +178,26 @@ class Budget:
         >>> print(Budget.pure(1).remaining(Charge.approximate("0.4")))
         epsilon 0.6
         """
-        room = _room(spent.epsilon, self.epsilon_limit)
+        room = _room(spent.epsilon_units, self.epsilon_limit)
         if self.currency == "pure":
-            return Remaining(Fraction(0) if spent.delta else room)
+            return Remaining.exactly(Fraction(0) if spent.delta_units else room)
         if self.zeta_limit is not None:
-            blocked = spent.delta > 0
-            mean = Fraction(0) if blocked else _room(spent.zeta, self.zeta_limit)
-            return Remaining(Fraction(0) if blocked else room, zeta=mean)
-        events = spent.delta * DELTA_UNIT
+            blocked = spent.delta_units > 0
+            mean = Fraction(0) if blocked else _room(spent.zeta_units, self.zeta_limit)
+            return Remaining.exactly(Fraction(0) if blocked else room, zeta=mean)
+        events = spent.delta_units * DELTA_UNIT
         renyi_open = events * 2 <= self.delta_limit
         share = self.delta_limit / 2 if renyi_open and spent != Charge.zero() else self.delta_limit
         best = self._largest_next(spent) if renyi_open else room
-        return Remaining(
+        return Remaining.exactly(
             best if events <= self.delta_limit else Fraction(0), max(share - events, Fraction(0))
         )
 
     def _largest_next(self, spent: Charge) -> Fraction:
         """Find the largest randomised response that the filter admits, and let the filter check it."""
         limits = renyi_limits(self.epsilon_limit, self.delta_limit)
-        guesses = [_room(spent.epsilon, self.epsilon_limit)]
-        for order, limit, used in zip(ORDERS, limits, spent.renyi, strict=True):
+        guesses = [_room(spent.epsilon_units, self.epsilon_limit)]
+        for order, limit, used in zip(ORDERS, limits, spent.renyi_units, strict=True):
             if used is not None and limit > used:
                 guesses.append(_inverse_response(order, (limit - used) * UNIT))
         units = floor(max(guesses) / UNIT)
@@ -259,7 +280,7 @@ def renyi_limits(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
 def _exact(value: Fraction) -> str:
     """Return a limit as a program would write it: a short decimal where that is exact."""
     short = shown_number(value)
-    return repr(short if Fraction(short) == value else str(value))
+    return repr(short if Fraction(short) == value else decimal_text(value))
 
 
 def _fits(units: int | None, limit: Fraction) -> bool:

@@ -11,13 +11,11 @@ from typing import Any
 
 from dovetail.check import Real, rational
 from dovetail.errors import InvalidParameter
+from dovetail.exact.decimals import decimal_text, exact_number
 
 # One unit of epsilon, zeta and Rényi divergence; one unit of delta.
 UNIT = Fraction(1, 10**9)
 DELTA_UNIT = Fraction(1, 10**18)
-
-# The same in words, for whoever reads a charge as JSON.
-UNITS = {"epsilon": "1e-9", "zeta": "1e-9", "renyi": "1e-9", "delta": "1e-18"}
 
 # The Rényi orders that are kept. About a factor of 1.4 apart: between two neighbours at most 1.5 % is lost.
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
@@ -33,24 +31,45 @@ class Charge:
 
     That part is one of a decomposition: the release acts as one that keeps the figures with probability
     1 - delta, and otherwise as anything. It is not the chance that the loss exceeds epsilon.
-    `epsilon`, `zeta` and `renyi` (one entry per order of `ORDERS`) count units of 1e-9, `delta` units of
-    1e-18. None means without bound. Charges of releases chosen one after another add up entry by entry.
+    It is kept in whole units: `epsilon_units`, `zeta_units` and `renyi_units` (one entry per order of
+    `ORDERS`) count 1e-9, `delta_units` counts 1e-18. None means without bound. `epsilon`, `zeta` and `delta`
+    are the same as decimals. Charges of releases chosen one after another add up entry by entry.
     """
 
-    epsilon: int | None
-    zeta: int | None
-    renyi: tuple[int | None, ...]
-    delta: int = 0
+    epsilon_units: int | None
+    zeta_units: int | None
+    renyi_units: tuple[int | None, ...]
+    delta_units: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.renyi, tuple) or len(self.renyi) != len(ORDERS):
-            raise InvalidParameter("renyi", self.renyi, f"a tuple of {len(ORDERS)} entries, one per order")
-        figures = (self.epsilon, self.zeta, *self.renyi)
-        _units("delta", self.delta)
+        curve = self.renyi_units
+        if not isinstance(curve, tuple) or len(curve) != len(ORDERS):
+            raise InvalidParameter("renyi", curve, f"a tuple of {len(ORDERS)} entries, one per order")
+        figures = (self.epsilon_units, self.zeta_units, *curve)
+        _units("delta", self.delta_units)
         if not all(value is None or (type(value) is int and value >= 0) for value in figures):
-            for name, value in (("epsilon", self.epsilon), ("zeta", self.zeta), *_named(self.renyi)):
+            for name, value in (("epsilon", figures[0]), ("zeta", figures[1]), *_named(curve)):
                 if value is not None:
                     _units(name, value)
+
+    @property
+    def epsilon(self) -> Decimal | None:
+        """The worst-case epsilon; None means without bound.
+
+        >>> Charge.approximate("0.58402").epsilon
+        Decimal('0.58402')
+        """
+        return None if self.epsilon_units is None else _decimal(self.epsilon_units * UNIT)
+
+    @property
+    def zeta(self) -> Decimal | None:
+        """The paper's general privacy budget; None means without bound."""
+        return None if self.zeta_units is None else _decimal(self.zeta_units * UNIT)
+
+    @property
+    def delta(self) -> Decimal:
+        """The probability of the outcomes of which nothing is promised."""
+        return _decimal(self.delta_units * DELTA_UNIT)
 
     @classmethod
     def zero(cls) -> Charge:
@@ -72,7 +91,7 @@ class Charge:
         which is the worst that a pure guarantee allows.
 
         >>> Charge.rounded_up(epsilon=1, zeta="1/3", renyi=None).zeta
-        333333334
+        Decimal('0.333333334')
         """
         pure, mean = _whole("epsilon", epsilon), _whole("zeta", zeta)
         curve = [_whole("renyi", renyi(order)) for order in ORDERS] if renyi else response_curve(pure)
@@ -97,18 +116,19 @@ class Charge:
     def __add__(self, other: Charge) -> Charge:
         if not isinstance(other, Charge):
             return NotImplemented
-        mine, yours = (self.epsilon, self.zeta, *self.renyi), (other.epsilon, other.zeta, *other.renyi)
+        mine = (self.epsilon_units, self.zeta_units, *self.renyi_units)
+        yours = (other.epsilon_units, other.zeta_units, *other.renyi_units)
         epsilon, zeta, *curve = (
             None if one is None or more is None else one + more for one, more in zip(mine, yours, strict=True)
         )
-        return Charge(epsilon, zeta, tuple(curve), self.delta + other.delta)
+        return Charge(epsilon, zeta, tuple(curve), self.delta_units + other.delta_units)
 
     @classmethod
     def largest(cls, *charges: Charge) -> Charge:
         """Return, entry by entry, the largest of several charges: it covers whichever of them occurs.
 
         >>> Charge.largest(Charge.approximate(1), Charge.approximate(2)).epsilon
-        2000000000
+        Decimal('2')
         """
 
         def top(values: tuple[int | None, ...]) -> int | None:
@@ -116,17 +136,17 @@ class Charge:
             return max(known, default=0) if len(known) == len(values) else None
 
         return cls(
-            top(tuple(charge.epsilon for charge in charges)),
-            top(tuple(charge.zeta for charge in charges)),
-            tuple(top(values) for values in zip(*(charge.renyi for charge in charges), strict=True)),
-            max(charge.delta for charge in charges),
+            top(tuple(charge.epsilon_units for charge in charges)),
+            top(tuple(charge.zeta_units for charge in charges)),
+            tuple(top(values) for values in zip(*(charge.renyi_units for charge in charges), strict=True)),
+            max(charge.delta_units for charge in charges),
         )
 
     def times(self, uses: int) -> Charge:
         """Return the charge of `uses` such releases, added up.
 
         >>> Charge.approximate(1).times(3).epsilon
-        3000000000
+        Decimal('3')
         """
         if isinstance(uses, bool) or not isinstance(uses, int) or uses < 0:
             raise InvalidParameter("uses", uses, "a whole number of at least 0")
@@ -135,31 +155,54 @@ class Charge:
             return 0 if uses == 0 else None if value is None else value * uses
 
         return Charge(
-            scaled(self.epsilon), scaled(self.zeta), tuple(map(scaled, self.renyi)), self.delta * uses
+            scaled(self.epsilon_units),
+            scaled(self.zeta_units),
+            tuple(map(scaled, self.renyi_units)),
+            self.delta_units * uses,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready form in whole units; null means without bound.
+    def to_units(self) -> dict[str, Any]:
+        """Return the form that a ledger keeps and hashes, in whole units; null means without bound."""
+        return {
+            "epsilon": self.epsilon_units,
+            "zeta": self.zeta_units,
+            "renyi": {str(order): value for order, value in zip(ORDERS, self.renyi_units, strict=True)},
+            "delta": self.delta_units,
+        }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form: exact decimals as text; null means without bound.
+
+        >>> Charge.approximate("0.58402").to_dict()["epsilon"]
+        '0.58402'
         >>> Charge.from_dict(Charge.zero().to_dict()) == Charge.zero()
         True
         """
+
+        def text(units: int | None) -> str | None:
+            return None if units is None else decimal_text(units * UNIT)
+
         return {
-            "epsilon": self.epsilon,
-            "zeta": self.zeta,
-            "renyi": {str(order): value for order, value in zip(ORDERS, self.renyi, strict=True)},
-            "delta": self.delta,
+            "epsilon": text(self.epsilon_units),
+            "zeta": text(self.zeta_units),
+            "renyi": {str(order): text(value) for order, value in zip(ORDERS, self.renyi_units, strict=True)},
+            "delta": decimal_text(self.delta_units * DELTA_UNIT),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Charge:
-        """Read what `to_dict` wrote; anything else is refused."""
+        """Read what `to_dict` or `to_units` wrote: a text is a decimal, a whole number counts units."""
         if not isinstance(data, Mapping) or set(data) != {"epsilon", "zeta", "renyi", "delta"}:
             raise InvalidParameter("charge", data, "a mapping with epsilon, zeta, renyi and delta")
         curve = data["renyi"]
         if not isinstance(curve, Mapping) or set(curve) != {str(order) for order in ORDERS}:
             raise InvalidParameter("renyi", curve, f"a mapping with the orders {ORDERS}")
-        return cls(data["epsilon"], data["zeta"], tuple(curve[str(order)] for order in ORDERS), data["delta"])
+        return cls(
+            _read("epsilon", data["epsilon"]),
+            _read("zeta", data["zeta"]),
+            tuple(_read(f"renyi[{order}]", curve[str(order)]) for order in ORDERS),
+            _read("delta", data["delta"], DELTA_UNIT),
+        )
 
     def figures(self) -> dict[str, str]:
         """Return its figures for reading: epsilon, zeta and, where there is one, delta.
@@ -167,8 +210,10 @@ class Charge:
         >>> Charge.approximate("0.5", "1e-7").figures()
         {'epsilon': '0.5', 'zeta': '0.5', 'delta': '1e-7'}
         """
-        found = {"epsilon": shown_units(self.epsilon), "zeta": shown_units(self.zeta)}
-        return found | ({"delta": shown_number(self.delta * DELTA_UNIT)} if self.delta else {})
+        found = {"epsilon": shown_units(self.epsilon_units), "zeta": shown_units(self.zeta_units)}
+        if self.delta_units:
+            found["delta"] = shown_number(self.delta_units * DELTA_UNIT)
+        return found
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {figure}" for name, figure in self.figures().items())
@@ -217,6 +262,22 @@ def shown_number(value: Fraction, *, down: bool = False) -> str:
 
 def shown_units(units: int | None) -> str:
     return "without bound" if units is None else shown_number(units * UNIT)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    number = exact_number(value)
+    assert isinstance(number, Decimal), "whole units are decimals"
+    return number
+
+
+def _read(name: str, value: Any, unit: Fraction = UNIT) -> Any:
+    """Return the units of a decimal that was written as text; whatever else is checked as units."""
+    if not isinstance(value, str):
+        return value
+    units = rational(name, value) / unit
+    if units.denominator != 1:
+        raise InvalidParameter(name, value, f"a multiple of {float(unit):g}")
+    return int(units)
 
 
 def _whole(name: str, value: Real) -> int | None:

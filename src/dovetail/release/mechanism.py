@@ -76,7 +76,7 @@ def _order(cell: Cell) -> tuple[Any, ...]:
 
 def write_released(released: Sequence[Released], charge: Charge) -> str:
     """Return what the ledger stores of an answer."""
-    stored: dict[str, Any] = {"cells": [each.cells for each in released], "charge": charge.to_dict()}
+    stored: dict[str, Any] = {"cells": [each.cells for each in released], "charge": charge.to_units()}
     if any(each.found is not None for each in released):
         stored["found"] = [
             None if each.found is None else [list(map(written, cell)) for cell in each.found]

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dovetail.answers import Answer
+from dovetail.answers.json_format import read_noise
 from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.threshold import Threshold
 from dovetail.errors import InvalidQuery
-from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge
 from dovetail.query.canonical import Question
 from dovetail.query.reading import read_question
@@ -43,18 +43,12 @@ def recalled(
     assert standing.budget is not None
     found = []
     for asked, question, each in zip(said["asked"], questions, released, strict=True):
-        noises = tuple(map(_noise, asked["noise"]))
+        noises = tuple(map(read_noise, asked["noise"]))
         threshold = _threshold(asked, said["asked"], charge)
-        given = (charge, said["neighbours"], answered_at, standing.budget, standing.spent, True)
+        given = (charge, said["neighbours"], answered_at, standing.budget.remaining(standing.spent), True)
         more: dict[str, Any] = {"found": each.found, "threshold": threshold, "together": len(questions)}
         found.append(of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more)))
     return found
-
-
-def _noise(data: Any) -> IntegerNoise:
-    noise = from_dict(data)
-    assert isinstance(noise, IntegerNoise)
-    return noise
 
 
 def _threshold(asked: Any, together: Any, charge: Charge) -> Threshold | None:
@@ -62,4 +56,4 @@ def _threshold(asked: Any, together: Any, charge: Charge) -> Threshold | None:
     if "threshold" not in asked:
         return None
     sharing = sum("threshold" in each for each in together)
-    return Threshold(asked["threshold"], -(-charge.delta // sharing))
+    return Threshold(asked["threshold"], -(-charge.delta_units // sharing))

@@ -153,9 +153,9 @@ def test_one_cell_is_the_worst_split_where_rates_grow_outward(
 def _nearly(price: Charge, other: Charge) -> bool:
     """Tell whether a charge is at most another, but for what rounding up adds."""
     pairs = [
-        (price.epsilon, other.epsilon),
-        (price.zeta, other.zeta),
-        *zip(price.renyi, other.renyi, strict=True),
+        (price.epsilon_units, other.epsilon_units),
+        (price.zeta_units, other.zeta_units),
+        *zip(price.renyi_units, other.renyi_units, strict=True),
     ]
     return all(a is not None and b is not None and b <= a + 2 for a, b in pairs)
 
@@ -189,8 +189,8 @@ def test_falling_rates_are_priced_by_their_worst_split() -> None:
     """The counterexample of the guarantees: (2, 2) costs 9.78, (4) only 5.10."""
     noise = PiecewiseGeometric(["2.444", "0.103"], [2])
     one, split = (charge_of([visits(GROUPED, 4, cells)], [[noise]], "add-remove") for cells in (1, 2))
-    assert one.epsilon == pytest.approx(5_094_000_000, abs=1e7)
-    assert split.epsilon == pytest.approx(9_776_000_000, abs=1e7)
+    assert one.epsilon_units == pytest.approx(5_094_000_000, abs=1e7)
+    assert split.epsilon_units == pytest.approx(9_776_000_000, abs=1e7)
     with pytest.raises(InvalidParameter, match="grow outward"):
         charge_of([visits(GROUPED, 40, 40)], [[noise]], "add-remove")
 
@@ -217,7 +217,7 @@ def test_sensitivities_of_persons(
 def test_a_person_in_many_cells_counts_once_in_each() -> None:
     question = visits(CountDistinct("k", keys=list(range(10))), 7, 4)
     assert [[len(m) for m in moves(question, kind)] for kind in ("add-remove", "replace")] == [[4], [8]]
-    assert charge_of([question], [[Geometric("0.1")]], "add-remove").epsilon == 400_000_000
+    assert charge_of([question], [[Geometric("0.1")]], "add-remove").epsilon_units == 400_000_000
     assert slots_for(Plan(1, Geometric("0.1"), 9, Charge.zero(), "add-remove"), question) == 4
 
 
@@ -258,16 +258,16 @@ def test_a_session_protects_persons_and_says_so(tmp_path: Path) -> None:
         # 500 persons with 4 rows each, 3 of them used; the noise is stretched to 3 rows.
         assert abs(count.value - 1500) < 90
         assert count.noise == noise.stretched(3)
-        assert count.charge.epsilon == 10**9
+        assert count.charge.epsilon_units == 10**9
         assert "person added or removed (of each, at most 3 rows in at most 2 cells" in str(count)
         assert "rows without person are left out" in str(count)
         persons = session.count_distinct(where="x >= 0", noise=noise)
         assert abs(persons.value - 500) < 30
         each = session.count_distinct("k", noise=noise)
-        assert each.charge.epsilon == 2 * 10**9
+        assert each.charge.epsilon_units == 2 * 10**9
         assert abs(sum(each.value) - 1000) < 7 * 30
         assert abs(sum(session.histogram("k", noise=noise).value) - 1500) < 7 * 90
-        assert session.histogram("k", spend=dv.Budget.pure("0.5")).charge.epsilon == 500_000_000
+        assert session.histogram("k", spend=dv.Budget.pure("0.5")).charge.epsilon_units == 500_000_000
         assert session.histogram("k", within=20).noise.error_bound("0.05") <= 20
         table = session.sql(
             "SELECT k, COUNT(DISTINCT person) AS n, COUNT(*) FROM data GROUP BY k", noise=noise

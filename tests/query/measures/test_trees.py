@@ -87,18 +87,18 @@ def test_one_row_pays_once_for_each_level_and_a_replaced_one_twice(tmp_path: Pat
             quote = session.quote(dv.Ranges("x"), noise=Geometric("0.1"))
             levels = len(quote.asked[0].noises)
             assert levels == 2
-            assert quote.charge.epsilon == factor * levels * 10**8
+            assert quote.charge.epsilon_units == factor * levels * 10**8
             (error,) = quote.errors()
             assert error is not None
             answer = session.ranges("x", within=error * 2)
-            assert answer.charge.epsilon < quote.charge.epsilon
+            assert answer.charge.epsilon_units < quote.charge.epsilon_units
 
 
 def test_persons_are_protected_with_all_their_rows(tmp_path: Path) -> None:
     with opened(tmp_path, unit="p", max_rows=2, max_cells=1) as session:
         answer = session.median("x", noise=Geometric(1))
         assert answer.noises == (Geometric(1).stretched(2),) * 2
-        assert answer.charge.epsilon == 2 * 10**9
+        assert answer.charge.epsilon_units == 2 * 10**9
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dovetail.cli.option_groups import Sectioned, grouped
 from dovetail.cli.output_options import OutputOptions
 from dovetail.cli.payment_options import PaymentOptions
 from dovetail.cli.query_options import QueryOptions
-from dovetail.cli.render import as_csv, show
+from dovetail.cli.render import show
 from dovetail.cli.session_options import SessionOptions, places_of
 
 _EPILOG = o.examples(
@@ -44,4 +44,4 @@ def release(
         with giving.answering():
             answer = session.answer(quote)[0]
         places = places_of(session)
-    giving.give(answer, as_csv, show, places)
+    giving.give(answer, show, places)

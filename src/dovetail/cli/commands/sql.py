@@ -8,7 +8,7 @@ from dovetail.cli import options as o
 from dovetail.cli.option_groups import Sectioned, grouped
 from dovetail.cli.output_options import OutputOptions
 from dovetail.cli.payment_options import PaymentOptions
-from dovetail.cli.render import show_table, table_as_csv
+from dovetail.cli.render import show_table
 from dovetail.cli.session_options import SessionOptions, places_of
 
 _EPILOG = o.examples(
@@ -37,4 +37,4 @@ def sql(
         with paying.working(), giving.answering():
             answer = session.sql(text, **giving.keywords, **pay)
         places = places_of(session)
-    giving.give(answer, table_as_csv, show_table, places)
+    giving.give(answer, show_table, places)

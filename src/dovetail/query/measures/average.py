@@ -29,6 +29,7 @@ class Average(Measure):
     values: Lattice
 
     kind = "mean"
+    exact_numbers = False
     unknown_error = "The error of a mean depends on the number of rows, which is private."
 
     def lattice(self) -> Lattice:
@@ -79,7 +80,3 @@ class Average(Measure):
 
     def words(self) -> str:
         return f"mean of {self.values.field.name}"
-
-    def json_number(self, value: Fraction) -> float:
-        # The fractions of a mean say nothing.
-        return float(value)

@@ -65,7 +65,8 @@ class Measure(ABC):
     `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
     they are counts of persons, so that a question must know whose rows they are. `unknown_error` is why no
     error can be told before the data are read, where `error` returns None. `answered_as` names a class of
-    answers that can be asked for more than numbers, where there is one.
+    answers that can be asked for more than numbers, where there is one. `exact_numbers` is False where
+    numbers are computed in floating point, so that their last digits say nothing.
     """
 
     __slots__ = ()
@@ -74,6 +75,7 @@ class Measure(ABC):
     counts: ClassVar[bool] = False
     counts_persons: ClassVar[bool] = False
     answered_as: ClassVar[str] = "numbers"
+    exact_numbers: ClassVar[bool] = True
     unknown_error: ClassVar[str] = "The error of this answer depends on the rows, which are private."
 
     # What is asked of the rows
@@ -179,7 +181,3 @@ class Measure(ABC):
     def constant(self, value: Fraction) -> Fraction | date:
         """Return a number as a value of the column that is asked about: a day or a time where it is one."""
         return value
-
-    def json_number(self, value: Fraction) -> int | float | str:
-        """Return a number as JSON holds it: exactly."""
-        return int(value) if value.denominator == 1 else str(value)

@@ -35,6 +35,7 @@ class QuantileValues(TreeCounts):
     between: Kind = "disc"
 
     kind = "quantiles"
+    exact_numbers = False
     unknown_error = "The error of a quantile depends on the rows, which are private."
 
     def outputs(self) -> tuple[Keys, ...]:
@@ -94,9 +95,3 @@ class QuantileValues(TreeCounts):
 
     def scale(self) -> str:
         return self.steps.field.name
-
-    def json_number(self, value: Fraction) -> int | float | str:
-        found = self.constant(value)
-        if isinstance(found, date):
-            return found.isoformat()
-        return int(value) if value.denominator == 1 else float(value)

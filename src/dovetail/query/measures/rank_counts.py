@@ -25,6 +25,7 @@ class RankCounts(TreeCounts):
 
     kind = "ranges"
     answered_as = "ranges"
+    exact_numbers = False
 
     def never_negative(self) -> bool:
         return True
@@ -73,6 +74,3 @@ class RankCounts(TreeCounts):
 
     def words(self) -> str:
         return f"rows up to each {self.steps.field.name}"
-
-    def json_number(self, value: Fraction) -> int | float:
-        return int(value) if value.denominator == 1 else float(value)

@@ -36,6 +36,7 @@ class Dispersion(Measure):
     root: bool = False
 
     kind = "variance"
+    exact_numbers = False
     unknown_error = "The error of a variance depends on the rows, which are private."
 
     @property
@@ -108,7 +109,3 @@ class Dispersion(Measure):
     def words(self) -> str:
         kind = "standard deviation" if self.root else "variance"
         return f"{'sample ' if self.sample else ''}{kind} of {self.values.field.name}"
-
-    def json_number(self, value: Fraction) -> float:
-        # The fractions of a variance say nothing.
-        return float(value)

@@ -1,0 +1,35 @@
+"""Write exact numbers as the decimals that people and other programs read; ratios where there is none."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+
+def exact_number(value: Fraction) -> Decimal | Fraction:
+    """Return the number as a decimal, never rounded, or as it is where no finite decimal equals it.
+
+    >>> exact_number(Fraction(29201, 50000)), exact_number(Fraction(1, 3))
+    (Decimal('0.58402'), Fraction(1, 3))
+    """
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        places = max(places, power)
+    if rest != 1:
+        return value
+    whole = value.numerator * 10**places // value.denominator
+    digits = tuple(map(int, str(abs(whole))))
+    return Decimal((int(whole < 0), digits, -places))
+
+
+def decimal_text(value: Fraction) -> str:
+    """Return the exact decimal without an exponent, or a ratio where no finite decimal equals it.
+
+    >>> decimal_text(Fraction(54483, 250000)), decimal_text(Fraction(1, 10**8)), decimal_text(Fraction(-4, 3))
+    ('0.217932', '0.00000001', '-4/3')
+    """
+    number = exact_number(value)
+    return f"{number:f}" if isinstance(number, Decimal) else str(number)

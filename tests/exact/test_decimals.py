@@ -1,0 +1,34 @@
+from decimal import Decimal
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail.exact.decimals import decimal_text, exact_number
+
+FINITE = st.builds(
+    lambda above, twos, fives: Fraction(above, 2**twos * 5**fives),
+    st.integers(-(10**40), 10**40),
+    st.integers(0, 60),
+    st.integers(0, 30),
+)
+
+
+@given(FINITE)
+def test_a_finite_decimal_is_exact_and_has_no_exponent_and_no_idle_zero(value: Fraction) -> None:
+    text = decimal_text(value)
+    assert Fraction(text) == Fraction(exact_number(value)) == value
+    assert set(text) <= set("-.0123456789")
+    assert "." not in text or not text.endswith(("0", "."))
+
+
+@given(FINITE, st.sampled_from([3, 7, 11, 10**9 + 7]))
+def test_what_has_no_finite_decimal_stays_a_ratio(value: Fraction, prime: int) -> None:
+    number = exact_number(value + Fraction(1, prime))
+    assert isinstance(number, Fraction)
+    assert decimal_text(number) == str(number)
+
+
+def test_decimals_read_as_people_write_them() -> None:
+    assert str(exact_number(Fraction(10))) == "10"
+    assert exact_number(Fraction(0)) == Decimal(0)
