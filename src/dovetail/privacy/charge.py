@@ -32,8 +32,9 @@ class Charge:
     That part is one of a decomposition: the release acts as one that keeps the figures with probability
     1 - delta, and otherwise as anything. It is not the chance that the loss exceeds epsilon.
     It is kept in whole units: `epsilon_units`, `zeta_units` and `renyi_units` (one entry per order of
-    `ORDERS`) count 1e-9, `delta_units` counts 1e-18. None means without bound. `epsilon`, `zeta` and `delta`
-    are the same as decimals. Charges of releases chosen one after another add up entry by entry.
+    `ORDERS`) count 1e-9, `delta_units` counts 1e-18. None means without bound. `epsilon`, `zeta`,
+    `renyi` and `delta` are the same as decimals. Charges of releases chosen one after another add up entry by
+    entry.
     """
 
     epsilon_units: int | None
@@ -65,6 +66,11 @@ class Charge:
     def zeta(self) -> Decimal | None:
         """The paper's general privacy budget; None means without bound."""
         return None if self.zeta_units is None else _decimal(self.zeta_units * UNIT)
+
+    @property
+    def renyi(self) -> tuple[Decimal | None, ...]:
+        """The Rényi divergence at each order of `ORDERS`; None means without bound."""
+        return tuple(None if value is None else _decimal(value * UNIT) for value in self.renyi_units)
 
     @property
     def delta(self) -> Decimal:
