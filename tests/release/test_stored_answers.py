@@ -38,8 +38,6 @@ def asked(place: Path, version: str | None, **pay: Any) -> dv.Answer:
 
 def forms(answer: dv.Answer) -> dict[str, str]:
     """Return the first line of every form."""
-    from dovetail.cli.render import as_csv
-
     picture = answer.plot()
     found = {
         "text": str(answer).split("\n")[0],
@@ -47,7 +45,7 @@ def forms(answer: dv.Answer) -> dict[str, str]:
         "json": answer.to_json().split('"dataset"')[0],
         "frame": " ".join(map(str, answer.to_pandas().iloc[0])),
         "arrow": str(answer.table.slice(0, 1).to_pylist()),
-        "csv": " ".join(as_csv(answer).split("\n")[:2]),
+        "csv": " ".join(answer.to_csv().split("\n")[:2]),
         "plot": picture.get_title(loc="left") or picture.get_title(),
     }
     picture.figure.clear()
@@ -70,8 +68,6 @@ def test_an_answer_about_another_version_is_marked_in_the_first_line_of_every_fo
 
 
 def test_stored_and_the_time_stand_in_every_form(place: Path) -> None:
-    from dovetail.cli.render import as_csv
-
     asked(place, "January")
     again = asked(place, "January")
     at = again.answered_at
@@ -81,8 +77,8 @@ def test_stored_and_the_time_stand_in_every_form(place: Path) -> None:
     assert {name: json.loads(again.to_json())[name] for name in told} == told
     assert again.to_pandas().attrs == told
     assert again.table.schema.metadata[b"dovetail.stored"] == b"True"
-    assert as_csv(again).split("\n")[0] == "sex,value,low,high,stored,answered_at"
-    assert as_csv(again).split("\n")[1].endswith(f",True,{at.isoformat()}")
+    assert again.to_csv().split("\n")[0] == "sex,value,low,high,stored,answered_at"
+    assert again.to_csv().split("\n")[1].endswith(f",True,{at.isoformat()}")
 
 
 def test_fresh_pays_for_a_new_one_and_both_versions_are_found_again(place: Path) -> None:
