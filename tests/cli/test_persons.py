@@ -27,9 +27,9 @@ def visits(tmp_path: Path) -> Path:
     [
         (
             "add-remove",
-            "that one person (patient) is in the data, with all their rows, or not: of each, at most 4",
+            "that one person (patient) is in the data, with all their rows, or not",
         ),
-        ("replace", "who one person (patient) is, with all their rows: of each, at most 4 rows"),
+        ("replace", "who one person (patient) is, with all their rows"),
     ],
 )
 def test_what_is_protected_is_the_person(run, visits: Path, command: str, neighbours: str, said: str) -> None:

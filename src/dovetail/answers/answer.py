@@ -19,6 +19,7 @@ from dovetail.query.field import Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell
 
+from .bounds import bounded
 from .csv_format import csv_text
 from .intervals import bars, values
 from .json_format import FIRST, FORMAT, answer_fields, read_document
@@ -86,6 +87,11 @@ class Answer:
     def keys(self) -> list[tuple[Constant | None, ...]]:
         """The keys of every cell, in order."""
         return self.query.cell_keys() if self.found is None else list(map(self.query.named, self.found))
+
+    @property
+    def bounded(self) -> str | None:
+        """What is left out by design, where only so much of a person is used; error bars don't cover it."""
+        return bounded(self.query)
 
     @property
     def noise(self) -> IntegerNoise:
@@ -211,7 +217,7 @@ class Answer:
         """Draw the values with their error bars and return Matplotlib's axes."""
         from dovetail.plots.bars import draw_bars
 
-        from .display import amount, heading, percent
+        from .display import amount, axis_words, heading, percent
 
         shown, values, bars = self.query.measure.constant, self.values(), self.bars(self.level)
         return draw_bars(
@@ -220,7 +226,7 @@ class Answer:
             [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
             amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
             title=headed(self, heading(self)),
-            scale=f"{self.query.measure.scale()}, error bars at {percent(self.level)}",
+            scale=axis_words(self, f"{self.query.measure.scale()}, error bars at {percent(self.level)}"),
             times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )

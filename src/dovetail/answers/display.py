@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
 from html import escape
+from textwrap import wrap
 from typing import Protocol
 
 from dovetail.privacy import Charge, Remaining
@@ -13,11 +14,10 @@ from dovetail.privacy.charge import shown_number
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Constant
 from dovetail.query.measures import Bar
-from dovetail.query.neighbours import Persons
 
 from .numbers import label
 from .plan import Plan
-from .provenance import free, headed, mark_html
+from .provenance import Given, free, headed, mark_html
 from .threshold import Threshold
 
 MOST_ROWS = 60
@@ -60,6 +60,8 @@ class Shown(Protocol):
     def versioned(self) -> bool: ...
     @property
     def vintages(self) -> tuple[str, ...]: ...
+    @property
+    def bounded(self) -> str | None: ...
     @property
     def answered_at(self) -> datetime: ...
     def values(self) -> list[Fraction]: ...
@@ -108,15 +110,15 @@ def as_html(answer: Shown) -> str:
     return f"{mark_html(answer)}{table}{more}<p>{after}</p>"
 
 
-def notes(answer: Shown, *, whole: bool = False) -> str:
-    """Return what must be said beside the numbers: what is protected, and what it cost.
+def notes(answer: Shown, *, whole: bool = False, bounded: str | None = None) -> str:
+    """Return what must be said beside the numbers: what is left out, what is protected, and what it cost.
 
-    `whole` says that all that was asked at once is shown, so that no others share the cost.
+    `whole` says that all that was asked at once is shown, so that no others share the cost; `bounded` is then
+    what all of it leaves out.
     """
-    persons = answer.query.persons
-    kind = ("row " if persons is None else "person ") + _CHANGES[answer.neighbours]
-    if persons is not None:
-        kind += f" ({used_of_a_person(persons)})"
+    kind = ("row " if answer.query.persons is None else "person ") + _CHANGES[answer.neighbours]
+    left_out = bounded or answer.bounded
+    first, of_what = ([], "") if left_out is None else ([left_out], " of what is used")
     others = answer.together - 1
     shared = f" together with {others} other{'s' * (others > 1)}" if others and not whole else ""
     price, rest = f"cost {answer.charge}{shared}", f"remaining {answer.remaining}"
@@ -127,11 +129,11 @@ def notes(answer: Shown, *, whole: bool = False) -> str:
     if answer.stored:
         price = f"free: {free(answer)}"
     if answer.threshold is None:
-        said = f"± holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
-        return "\n".join([*answer.remarks(), said])
+        said = f"±{of_what} holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+        return "\n".join([*answer.remarks(), *first, said])
     miss = f"{float(1 - answer.level):.6g}"
-    error = f"for each key, to be shown with a ± that misses has probability {miss} at most"
-    return f"keys {how_found(answer)}\n{error}; {kind}; {price}; {rest}"
+    error = f"for each key, to be shown with a ±{of_what} that misses has probability {miss} at most"
+    return "\n".join([f"keys {how_found(answer)}", *first, f"{error}; {kind}; {price}; {rest}"])
 
 
 def how_found(answer: Shown) -> str:
@@ -143,19 +145,6 @@ def how_found(answer: Shown) -> str:
         f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
         f"rarer ones are missing by design; what only one {who} holds shows with probability "
         f"{shown_number(Fraction(answer.threshold.delta))} at most"
-    )
-
-
-def used_of_a_person(persons: Persons) -> str:
-    """Return how much of one person an answer uses.
-
-    >>> from dovetail.query.field import Field
-    >>> used_of_a_person(Persons(Field("patient", "text"), 4, 1))
-    'of each, at most 4 rows in at most 1 cell; rows without patient are left out'
-    """
-    return (
-        f"of each, {_counted(persons.max_rows, 'row')} in {_counted(persons.max_cells, 'cell')}; "
-        f"rows without {persons.unit.name} are left out"
     )
 
 
@@ -210,6 +199,13 @@ def titled(answer: Shown) -> str:
     return " ".join([answer.dataset, *([", ".join(answer.vintages)] if answer.vintages else [])])
 
 
+def axis_words(answer: Given, scale: str) -> str:
+    """Return what a picture's axis shows and, below it, what the answer leaves out by design."""
+    if answer.bounded is None:
+        return scale
+    return "\n".join([f"{scale} of what is used", *wrap(answer.bounded, 90)])
+
+
 def percent(level: Fraction) -> str:
     """Return a probability for reading.
 
@@ -224,7 +220,3 @@ def cut(text: str) -> str:
     text = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
     # A key may come from a row: it must not steer the terminal.
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"at most {number} {word}{'s' * (number != 1)}"

@@ -26,6 +26,8 @@ class Given(Protocol):
     def stale(self) -> bool: ...
     @property
     def versioned(self) -> bool: ...
+    @property
+    def bounded(self) -> str | None: ...
 
 
 def day(at: datetime) -> str:
@@ -72,13 +74,18 @@ def facts(answer: Given) -> dict[str, Any]:
         "stale": answer.stale,
         "stored": answer.stored,
         "answered_at": answer.answered_at.isoformat(),
+        "bounded": answer.bounded,
     }
 
 
 def columns(answer: Given) -> dict[str, str]:
-    """Return what every row of a CSV says beside its numbers; a stale answer has one more column."""
+    """Return what every row of a CSV says beside its numbers.
+
+    A stale answer has one more column, and so has one that leaves out rows by design.
+    """
     marked = {"stale": first} if (first := mark(answer)) else {}
-    return marked | {"stored": str(answer.stored), "answered_at": answer.answered_at.isoformat()}
+    told = {"stored": str(answer.stored), "answered_at": answer.answered_at.isoformat()}
+    return marked | told | ({} if answer.bounded is None else {"bounded": answer.bounded})
 
 
 def tabled(answer: Given, listed: dict[str, Any]) -> pyarrow.Table:

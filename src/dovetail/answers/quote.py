@@ -17,6 +17,7 @@ from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.query.canonical import Question
 from dovetail.query.neighbours import Neighbours
 
+from .bounds import bounded
 from .display import figure, percent
 from .numbers import noise_in_decimals
 from .payment import Payment
@@ -85,6 +86,11 @@ class StoredOffer:
     versioned: bool = True
     stored: bool = True
 
+    @property
+    def bounded(self) -> str | None:
+        """What it leaves out by design."""
+        return bounded(*(each.question for each in self.asked))
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form."""
         return facts(self)
@@ -124,6 +130,11 @@ class Quote:
         return self.payment.probability
 
     @property
+    def bounded(self) -> str | None:
+        """What the answers would leave out by design, where only so much of each person is used."""
+        return bounded(*(each.question for each in self.asked))
+
+    @property
     def affordable(self) -> bool | None:
         """Whether the budget, or the plan, pays for it as things stood; None without a budget."""
         if self.plan is not None and self.slots > self.left:
@@ -161,6 +172,7 @@ class Quote:
             "errors": list(map(_text, self.errors())),
             "errors_of_all_cells": list(map(_text, self.errors(simultaneous=True))),
             "level": decimal_text(self.level),
+            "bounded": self.bounded,
             "neighbours": self.neighbours,
             "charge": self.charge.to_dict(),
             "plan": None if self.plan is None else self.plan.to_dict(),
@@ -185,6 +197,8 @@ class Quote:
     def words(self) -> dict[str, str]:
         """Return what a reader wants to know, each after its word."""
         found = {"cost": self._cost(), "error": self._error()}
+        if self.bounded is not None:
+            found |= {"error": f"{found['error']}, of what is used", "bounded": self.bounded}
         least = [str(each.threshold.least) for each in self.asked if each.threshold is not None]
         if least:
             found["keys"] = f"those whose noisy count reaches {', '.join(least)} are shown"

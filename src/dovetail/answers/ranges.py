@@ -109,7 +109,7 @@ class RangeAnswer(Answer):
         """Draw the distribution function of every group with its band and return Matplotlib's axes."""
         from dovetail.plots.bands import Curve, draw_bands
 
-        from .display import heading, percent
+        from .display import axis_words, heading, percent
 
         curves = []
         for keys in self._groups():
@@ -122,7 +122,7 @@ class RangeAnswer(Answer):
             curves,
             title=heading(self),
             across=self._measure.steps.field.name,
-            scale=f"rows up to each value, band at {percent(self.level)}",
+            scale=axis_words(self, f"rows up to each value, band at {percent(self.level)}"),
             ax=ax,
         )
 

@@ -21,6 +21,7 @@ from dovetail.query.sql import Selection
 from dovetail.query.sql.order import Column, Direction
 
 from .answer import Answer
+from .bounds import bounded
 from .csv_format import csv_text
 from .display import MOST_ROWS, amount, cut, notes
 from .json_format import FORMAT as ANSWER_FORMAT
@@ -95,6 +96,11 @@ class TableAnswer:
     def level(self) -> Fraction:
         """The probability that error bars are shown at."""
         return self.answers[0].level
+
+    @property
+    def bounded(self) -> str | None:
+        """What is left out by design, where only so much of a person is used; error bars don't cover it."""
+        return bounded(*self.query)
 
     @property
     def grouped(self) -> bool:
@@ -235,7 +241,7 @@ class TableAnswer:
         """Draw the first noisy column with its error bars and return Matplotlib's axes."""
         from dovetail.plots.bars import draw_bars
 
-        from .display import amount, percent
+        from .display import amount, axis_words, percent
 
         column = self.valued[0]
         bars = self.bars(column, self.level)
@@ -248,7 +254,7 @@ class TableAnswer:
             [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
             amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
             title=headed(self, column.name),
-            scale=f"error bars at {percent(self.level)}",
+            scale=axis_words(self, f"error bars at {percent(self.level)}"),
             times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )
@@ -339,5 +345,5 @@ def _after(answer: TableAnswer) -> list[str]:
     lines = [f"... and {more} more rows"] if more > 0 else []
     if answer.chosen_by:
         lines.append("rows were chosen by noisy values: their error bars hold for all groups at once")
-    said = notes(answer.answers[0], whole=True).split("\n")
+    said = notes(answer.answers[0], whole=True, bounded=answer.bounded).split("\n")
     return [*lines, *dict.fromkeys([*answer.remarks(), *said])]

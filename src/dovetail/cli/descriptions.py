@@ -25,17 +25,14 @@ _PERSON = {
 
 
 def protected_in_words(neighbours: str, persons: Persons | None) -> str:
-    """Return what a budget protects and, of persons, how much of one is used.
+    """Return what a budget protects.
 
     >>> protected_in_words("replace", None)
     'what one row holds'
     """
     if persons is None:
         return _ROW[neighbours]
-    from dovetail.answers.display import used_of_a_person
-
-    unit = persons.unit.name
-    return f"{_PERSON[neighbours].format(unit=unit)}: {used_of_a_person(persons)}"
+    return _PERSON[neighbours].format(unit=persons.unit.name)
 
 
 def question_in_words(question: Question) -> str:

@@ -46,11 +46,13 @@ def show(answer: Answer, places: dict[str, str]) -> None:
     screen.print()
     noise = spelled(answer.noise)
     drawn = f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise
-    notes(screen, said(answer, drawn, places, answer.remarks()))
+    notes(screen, said(answer, drawn, places, answer.remarks(), answer.bounded))
 
 
-def said(answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[str]) -> dict[str, str]:
-    """Return what stands below an answer, by its first words."""
+def said(
+    answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[str], left_out: str | None
+) -> dict[str, str]:
+    """Return what stands below an answer, by its first words; `left_out` is what it leaves out by design."""
     from dovetail.answers.display import how_found, percent
 
     each = "each interval" if answer.query.grouped else "the interval"
@@ -66,6 +68,7 @@ def said(answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[s
         }
     return {
         **error,
+        **({} if left_out is None else {"bounded": left_out}),
         **({"note": " ".join(remarks)} if remarks else {}),
         "noise": noise,
         "cost": cost(answer),
@@ -138,7 +141,7 @@ def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
     noises = {column.name: spelled(answer.answers[column.query or 0].noise) for column in answer.valued}
     listed = "; ".join(f"{name} {noise}" for name, noise in noises.items())
     named = next(iter(noises.values())) if len(noises) == 1 else listed
-    texts = said(answer.answers[0], named, places, answer.remarks())
+    texts = said(answer.answers[0], named, places, answer.remarks(), answer.bounded)
     if answer.chosen_by:
         texts["error"] += "; rows were chosen by noisy values, so these hold for all groups at once"
     notes(screen, texts)

@@ -75,6 +75,7 @@ class RunAnswer(Answer):
             "run": self.plan,
             "answered_at": self.answered_at.isoformat(),
             "stored": self.stored,
+            "bounded": self.bounded,
         }
 
     def __str__(self) -> str:
@@ -87,8 +88,10 @@ class RunAnswer(Answer):
             lines.append(f"{name}  {text}  {part.origin}".strip())
         more = len(self.parts) - _MOST_LINES
         lines += [f"... and {more} more cells"] if more > 0 else []
+        lines += [] if self.bounded is None else [self.bounded]
+        used = "" if self.bounded is None else " of what is used"
         lines.append(
-            f"± holds with probability {float(self.level):.6g}; paid when run {self.plan} was opened"
+            f"±{used} holds with probability {float(self.level):.6g}; paid when run {self.plan} was opened"
         )
         return "\n".join(lines)
 

@@ -30,7 +30,7 @@ def charge_of(
     >>> from dovetail.noise import Geometric
     >>> from dovetail.query.measures import Rows
     >>> charge_of([Question(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
-    1000000000
+    Decimal('1')
     """
     ways = [
         [

@@ -55,7 +55,7 @@ def split_charge(noise: Noise, *, cells: int, per_cell: int, total: int | None =
 
     >>> from dovetail.noise import Geometric
     >>> split_charge(Geometric(1), cells=3, per_cell=1).epsilon
-    3000000000
+    Decimal('3')
     """
     losses = split_losses(noise, cells=cells, per_cell=per_cell, total=total)
     return Charge.largest(*(loss.charge() for loss in losses))

@@ -43,5 +43,8 @@ class Distinct(Measure):
     def words(self) -> str:
         return "count of persons"
 
+    def bounded_effect(self) -> str:
+        return "counts of persons are at most the true ones"
+
     def scale(self) -> str:
         return "persons"

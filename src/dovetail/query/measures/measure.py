@@ -174,6 +174,10 @@ class Measure(ABC):
     def words(self) -> str:
         """Return what is asked, as a short phrase such as "mean of age"."""
 
+    def bounded_effect(self) -> str:
+        """Return what it does to the numbers that only so much of each person is used."""
+        return f"the {self.words()} is that of these rows"
+
     def scale(self) -> str:
         """Return what the numbers are, as a picture's axis names them."""
         return self.words()

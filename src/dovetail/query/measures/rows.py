@@ -35,5 +35,8 @@ class Rows(Measure):
     def words(self) -> str:
         return "count"
 
+    def bounded_effect(self) -> str:
+        return "counts of rows are at most the true ones"
+
     def scale(self) -> str:
         return "rows"
