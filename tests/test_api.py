@@ -76,6 +76,13 @@ FIXED = {
     "Session.variance": f"(self, column, *, {SPREAD}, sample=False, {PAY})",
     "Session.std": f"(self, column, *, {SPREAD}, sample=False, {PAY})",
     "Session.linear": f"(self, column, weights, *, step, where=None, {PAY})",
+    "Session.marginals": (
+        f"(self, *columns, way=2, tables=None, keys=None, bins=None, where=None, strategy=None, {PAY})"
+    ),
+    "MarginalsAnswer.table": "(self, *columns, level=None, simultaneous=False)",
+    "MarginalsAnswer.consistent": "(self)",
+    "MarginalsAnswer.synthetic": "(self, rows=None, *, to=None)",
+    "MarginalsAnswer.plot": "(self, *columns, ax=None)",
     "Session.sql": f"(self, text, *, {PAY})",
     "Session.batch": f"(self, queries, *, {PAY_FOR_ONE})",
     "Session.price": f"(self, query, *, {PAY})",

@@ -51,6 +51,7 @@ _HOME = {
     "CountDistinct": "query",
     "Histogram": "query",
     "Linear": "query",
+    "Marginals": "query",
     "Maximum": "query",
     "Mean": "query",
     "Median": "query",
@@ -63,6 +64,7 @@ _HOME = {
     "Sum": "query",
     "Variance": "query",
     "Answer": "answers",
+    "MarginalsAnswer": "answers",
     "RangeAnswer": "answers",
     "Plan": "answers",
     "Quote": "answers",
@@ -98,6 +100,8 @@ __all__ = [
     "LedgerCorrupt",
     "LedgerError",
     "Linear",
+    "Marginals",
+    "MarginalsAnswer",
     "Maximum",
     "Mean",
     "Median",
@@ -141,7 +145,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
-    from .answers import Answer, Plan, Quote, RangeAnswer
+    from .answers import Answer, MarginalsAnswer, Plan, Quote, RangeAnswer
     from .designer import Comparison, Design, Goal, compare, design
     from .engines import Schema, Source
     from .errors import (
@@ -180,6 +184,7 @@ if TYPE_CHECKING:
         CountDistinct,
         Histogram,
         Linear,
+        Marginals,
         Maximum,
         Mean,
         Median,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.check import Real, choice
-from dovetail.distributions import AskingDistributions
 from dovetail.engines import Source
 from dovetail.engines.identity import NOT_KNOWN
 from dovetail.engines.versions import written
 from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
 from dovetail.errors.remedies import Give
+from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
 from dovetail.query import Query, Schema
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("dovetail.session")
 
 
-class Session(AskingDistributions):
+class Session(AskingMarginals):
     """Ask a table questions within a privacy budget that outlives the session.
 
     `source` is a path, a table in memory or a `Source`. What is public is said by `schema`, or by a TOML file

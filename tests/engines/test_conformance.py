@@ -19,6 +19,7 @@ from dovetail.query import (
     Count,
     Histogram,
     Linear,
+    Marginals,
     Mean,
     Quantiles,
     Ranges,
@@ -178,6 +179,20 @@ QUESTIONS = [
     (Ranges("sent", "2024-10-27", "2024-10-27 02:00:00", 3600), [(3, 1, 0)]),
     (Ranges("age", 39, 41, 1, by=("member",), keys=[True, None]), [(1, 1, 1), (0, 0, 0)]),
     (AskDeviation("height", 1, 2), [(3, 1, 3)]),
+    # tables of several columns: a row that has no cell in one column counts in none of them
+    (
+        Marginals(
+            tables=["name", "member", ("name", "member")],
+            keys={"member": [True, False]},
+            strategy="joint",
+        ),
+        [(*(1, 1, 0, 0, 2), *(3, 1), *(0, 1, 1, 0, 0, 0, 0, 0, 2, 0))],
+    ),
+    (Marginals("member", way=1, keys=[True, False], strategy="residuals"), [(4, 2, -2)]),
+    (
+        Marginals("member", "age", keys={"member": [True, None]}, bins={"age": [-10, 50, 70]}),
+        [(2, 1, 0, 0)],
+    ),
 ]
 
 

@@ -17,6 +17,7 @@ from dovetail.query import (
     CountDistinct,
     Histogram,
     Linear,
+    Marginals,
     Mean,
     Median,
     Quantiles,
@@ -55,6 +56,8 @@ ASKED: list[Query] = [
     Variance("age", sample=True),
     Std("age"),
     Ranges("age"),
+    Marginals("sex", "age", way=1, bins={"age": [0, 18, 65]}),
+    Marginals(tables=[["sex", "born"], ["sex"]], keys={"born": [date(1990, 5, 1)]}, strategy="joint"),
     Quantiles("age", (0.25, 0.5), kind="cont"),
     Median("age", by=("sex",)),
 ]

@@ -2,8 +2,9 @@
 
 from .answer import Answer
 from .json_format import json_schema
+from .marginals import MarginalsAnswer
 from .plan import Plan
 from .quote import Quote
 from .ranges import RangeAnswer
 
-__all__ = ["Answer", "Plan", "Quote", "RangeAnswer", "json_schema"]
+__all__ = ["Answer", "MarginalsAnswer", "Plan", "Quote", "RangeAnswer", "json_schema"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 
 from .answer import Answer
+from .marginals import MarginalsAnswer
 from .ranges import RangeAnswer
 
-KINDS: dict[str, type[Answer]] = {"ranges": RangeAnswer}
+KINDS: dict[str, type[Answer]] = {"marginals": MarginalsAnswer, "ranges": RangeAnswer}
 
 
 def of_its_kind(answer: Answer) -> Answer:

@@ -8,6 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 from hashlib import sha256
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from dovetail.check import Real, probability
@@ -15,6 +16,7 @@ from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.query.canonical import Question
+from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours
 
 from .bounds import bounded
@@ -26,6 +28,7 @@ from .provenance import changed, day, facts
 from .threshold import Threshold
 
 FORMAT = "dovetail.quote/2"
+_LONG = 160
 _UNKNOWN = "as the number of rows allows, which is private"
 
 
@@ -45,11 +48,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class QuotedQuery:
-    """A question with the noise of its components and, where its keys are found out, the threshold."""
+    """A question with the noise of its components and, where its keys are found out, the threshold.
+
+    Where it can be measured in several `ways`, the first one is taken.
+    """
 
     question: Question
     noises: tuple[IntegerNoise, ...]
     threshold: Threshold | None = None
+    ways: tuple[Way, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what makes two requests the same one."""
@@ -69,8 +76,14 @@ class QuotedQuery:
         """
         if simultaneous and self.threshold is not None:
             return None
-        cells = self.question.cells if simultaneous else 1
-        return self.question.measure.error(self.noises, 1 - level, cells)
+        measure = self.question.measure
+        if simultaneous:
+            return measure.error_of_all(self.noises, 1 - level, self.question.cells)
+        return measure.error(self.noises, 1 - level)
+
+    def by_table(self, level: Fraction) -> dict[str, Fraction]:
+        """Return what the error of each cell stays within, by the name of its table, where there are many."""
+        return self.question.measure.errors_by_table(self.noises, 1 - level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +184,11 @@ class Quote:
             "asked": [each.told() for each in self.asked],
             "errors": list(map(_text, self.errors())),
             "errors_of_all_cells": list(map(_text, self.errors(simultaneous=True))),
+            "errors_by_table": [
+                {name: decimal_text(error) for name, error in each.by_table(self.level).items()}
+                for each in self.asked
+            ],
+            "ways": [list(map(_way, each.ways)) for each in self.asked],
             "level": decimal_text(self.level),
             "bounded": self.bounded,
             "neighbours": self.neighbours,
@@ -202,6 +220,7 @@ class Quote:
         least = [str(each.threshold.least) for each in self.asked if each.threshold is not None]
         if least:
             found["keys"] = f"those whose noisy count reaches {', '.join(least)} are shown"
+        found |= self._measured()
         if self.standing.budget is not None:
             found["remains"] = str(self.standing.remaining)
             found["affordable"] = "yes" if self.affordable or self.stored else "no"
@@ -230,19 +249,45 @@ class Quote:
         for each, error in zip(self.asked, self.errors(), strict=True):
             name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
             cells = " in each cell" if each.question.grouped and error is not None else ""
+            cells += " of the least exact table" if len(each.by_table(self.level)) > 1 else ""
             texts.append(name + (_UNKNOWN if error is None else f"±{figure(error)}") + cells)
         return f"{'; '.join(texts)}, with probability {percent(self.level)}"
+
+    def _measured(self) -> dict[str, str]:
+        """Say how tables are measured, how exact each one is, and what other ways would have given."""
+        found = {}
+        for each in self.asked:
+            tables = each.by_table(self.level)
+            if len(tables) > 1:
+                shown = (f"{name} ±{float(error):,.4g}" for name, error in tables.items())
+                found["tables"] = "; ".join(shown)
+            if each.ways:
+                best, *others = each.ways
+                found["measured"] = f"{best.name}: standard error {best.worst:.4g} in the worst table"
+                found["instead"] = "; ".join(f"{way.name} {way.worst:.4g}" for way in others)
+        return {word: text for word, text in found.items() if text}
 
     def __str__(self) -> str:
         words = self.words()
         wide = max(map(len, words))
-        return "\n".join(f"{word:<{wide}}  {text}" for word, text in words.items())
+        margin = "\n" + " " * (wide + 2)
+        return "\n".join(f"{word:<{wide}}  {margin.join(_wrapped(text))}" for word, text in words.items())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = (f"<tr><th>{word}</th><td>{escape(text)}</td></tr>" for word, text in self.words().items())
         return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _way(way: Way) -> dict[str, Any]:
+    """Return a way to measure as JSON: the standard error of each table, to six digits."""
+    errors = {name: decimal_text(Fraction(f"{error:.6g}")) for name, error in way.errors.items()}
+    return {"name": way.name, "standard_errors": errors}
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, 100, break_on_hyphens=False) if len(text) > _LONG else [text]
 
 
 def _text(error: Fraction | None) -> str | None:

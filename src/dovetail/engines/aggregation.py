@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
+import numpy as np
 from sqlglot import exp
 
 from dovetail.errors import InvalidQuery
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
+from dovetail.query.measures import HeldParts
 from dovetail.query.partitions import (
     Cell,
     Discovered,
@@ -35,6 +37,8 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
     `secret` keys the choice among the rows of a person who has more than the question may use.
     """
     axes, measure = listed_axes(question.partition), question.measure
+    if measure.sparse:
+        return [measure.released_sparsely(held_places(engine, question, secret))]
     places = [_Places(axis) for axis in axes]
     empty = [0] * len(measure.aggregates())
     parts = [empty] * public_cells(axes)
@@ -58,20 +62,20 @@ def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batch
     return engine.batches(_statement(engine, question, secret))
 
 
-def held_places(
-    engine: Engine, question: Question, secret: bytes = b""
-) -> Iterator[tuple[list[list[int]], list[int]]]:
-    """Yield the cells that rows are in, some at a time: their places on every axis, and their true counts.
+def held_places(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[HeldParts]:
+    """Yield the parts that rows are in, some at a time: their places on every axis, and their true counts.
 
-    For public axes only; -1 is a place for what an engine let pass but has no cell.
+    For public axes only; what an engine let pass but has no cell is left out.
     """
-    takers = [_Places(axis) for axis in listed_axes(question.axes)]
+    takers = [_Places(axis) for axis in listed_axes(question.partition)]
     # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
     with closing(held_cells(engine, question, secret)) as batches:
         for rows in batches:
             columns = zip(*rows, strict=True)
-            places = [taker.take_all(columns) for taker in takers]
-            yield places, [int(count) for count in next(columns)]
+            places = np.array([taker.take_all(columns) for taker in takers], np.int64)
+            counts = np.array([int(count) for count in next(columns)], np.int64)
+            inside = (places >= 0).all(axis=0)
+            yield places[:, inside], counts[inside]
 
 
 def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:

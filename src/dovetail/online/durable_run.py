@@ -143,21 +143,13 @@ class Online:
 
         Without `rows`, as many as the run believes there are.
         """
-        import pyarrow
-
-        from dovetail.answers.numbers import label
+        from dovetail.answers.synthetic import arrow_rows
         from dovetail.workloads.synthetic import synthetic_rows
 
         with self._lock:
             hypothesis = self._run.learner.hypothesis
             made = synthetic_rows(hypothesis.cells, round(hypothesis.total) if rows is None else rows)
-        columns = {}
-        for axis, numbers in zip(self._domain.axes, made.T, strict=True):
-            labels: list[Any] = list(axis.labels)
-            if axis.other is not None and axis.field.kind != "text":
-                labels = [None if each is None else label(each) for each in labels]
-            columns[axis.field.name] = pyarrow.array(labels).take(pyarrow.array(numbers))
-        return pyarrow.table(columns)
+        return arrow_rows(self._domain.axes, made)
 
     def close(self) -> None:
         """Let go of the true counts, which are kept in memory. The run itself stays paid for."""

@@ -30,11 +30,9 @@ class OccupiedCells:
         counts = [np.empty(0, np.int64)]
         smallest = np.min_scalar_type(max(domain.shape))
         for columns, numbers in held_places(engine, domain.whole, secret):
-            found = np.array(columns)
-            inside = (found >= 0).all(axis=0)
-            for listed, column in zip(places, found, strict=True):
-                listed.append(column[inside].astype(smallest))
-            counts.append(np.array(numbers, np.int64)[inside])
+            for listed, column in zip(places, columns, strict=True):
+                listed.append(column.astype(smallest))
+            counts.append(numbers)
         joined = tuple(np.concatenate([np.empty(0, smallest), *listed]) for listed in places)
         return cls(domain.shape, joined, np.concatenate(counts))
 

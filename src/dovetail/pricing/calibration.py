@@ -27,7 +27,7 @@ _FEWEST_SHAPED, _MOST_SHAPED = 3, 10**6
 # A delta is only paid for a gain that shows.
 _GAIN = 0.95
 # As many pieces as the designer may use: twice the default bring half a per cent where queries are many.
-_PIECES = 16
+PIECES = 16
 
 
 def noises_within(
@@ -89,7 +89,7 @@ def noises_composed(
     uses = sum(max(map(len, each)) for each in ways)
     if not delta or not _FEWEST_SHAPED <= uses <= _MOST_SHAPED:
         return None
-    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses, pieces=_PIECES).noise
+    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses, pieces=PIECES).noise
     shaped = [covering_noises(noise, each, way) for each, way in zip(questions, ways, strict=True)]
     pairs = {
         pair
@@ -113,7 +113,7 @@ def noise_of_budget(budget: Budget, slots: int, neighbours: Neighbours) -> Integ
     if budget.zeta_limit is None:
         delta = payable(budget.delta_limit) or None
         return design(
-            epsilon=budget.epsilon_limit, delta=delta, queries=slots, sensitivity=cells, pieces=_PIECES
+            epsilon=budget.epsilon_limit, delta=delta, queries=slots, sensitivity=cells, pieces=PIECES
         ).noise
     shaped = design(
         zeta=budget.zeta_limit, max_epsilon=budget.epsilon_limit, queries=slots, sensitivity=cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -12,6 +13,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query.canonical import Question
+from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
 
 from .sensitivity import grows_outward, moves
@@ -33,16 +35,37 @@ def charge_of(
     Decimal('1')
     """
     ways = [
-        [
-            tuple(shift_loss(each[shift.component], shift.by) for shift in move)
-            for move in moves(question, neighbours, all(map(grows_outward, each)))
-        ]
+        [_counted(move, each) for move in moves(question, neighbours, all(map(grows_outward, each)))]
         for question, each in zip(questions, noises, strict=True)
     ]
     if prod(map(len, ways)) <= _MOST_WAYS:
         joint = (_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
         return Charge.largest(*joint)
     return reduce(Charge.__add__, (Charge.largest(*map(_joint, each)) for each in ways))
+
+
+def planned_charge(
+    question: Question,
+    noises: Sequence[IntegerNoise],
+    neighbours: Neighbours,
+    price: Budget,
+    budget: Budget,
+    spent: Charge,
+) -> Charge:
+    """Return the charge of an answer that was planned to keep a price.
+
+    The price itself is a valid charge. Where one neighbour can move an answer in many ways it is taken as it
+    is: to work out what each of them costs, in every currency, would take minutes.
+    """
+    if len(moves(question, neighbours, all(map(grows_outward, noises)))) > _MOST_WAYS:
+        return Charge.approximate(price.epsilon_limit, price.delta_limit)
+    return at_price(charge_of([question], [noises], neighbours), price, budget, spent)
+
+
+def _counted(move: Move, noises: Sequence[IntegerNoise]) -> tuple[tuple[PrivacyLoss, int], ...]:
+    """Return the losses of a move, and how many integers have each."""
+    counts = Counter((noises[shift.component], shift.by) for shift in move)
+    return tuple((shift_loss(noise, by), count) for (noise, by), count in counts.items())
 
 
 @lru_cache(maxsize=4096)
@@ -52,9 +75,9 @@ def shift_loss(noise: IntegerNoise, shift: int) -> PrivacyLoss:
 
 
 @lru_cache(maxsize=1024)
-def _joint(losses: tuple[PrivacyLoss, ...]) -> Charge:
+def _joint(losses: tuple[tuple[PrivacyLoss, int], ...]) -> Charge:
     """Return the exact charge of released integers that move together, each with noise of its own."""
-    return reduce(PrivacyLoss.then, losses).charge()
+    return reduce(PrivacyLoss.then, (loss.compose(count) for loss, count in losses)).charge()
 
 
 def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Charge:

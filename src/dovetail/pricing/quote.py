@@ -23,11 +23,13 @@ from dovetail.privacy import Budget, Charge
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query import Query
 from dovetail.query.canonical import Question, never_negative
+from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.schema import Table
 
 from .calibration import noises_at_price, noises_composed, noises_within
-from .composition import at_price, charge_of
+from .composition import at_price, charge_of, planned_charge
+from .measuring_ways import price_of, ways_at_price
 from .partition_selection import threshold_for
 from .plans import noises_for, planned, slots_for
 from .stretching import scaled_noises
@@ -94,6 +96,11 @@ def _by_answer(
 ) -> Quote:
     """Price answers that are paid for on their own."""
     budget = standing.budget or payment.spend or Budget.pure(1)
+    if payment.spend is not None and len(questions) == 1:
+        ways = ways_at_price(questions[0], payment.spend, budget, neighbours)
+        if ways:
+            return _by_way(questions[0], ways, payment, standing, neighbours)
+    questions = tuple(map(_settled, questions))
     units = _delta_units(questions, payment, standing.budget)
     composed = _composed(questions, payment, budget, neighbours)
     noises = _noises(questions, payment, budget, neighbours) if composed is None else composed
@@ -106,8 +113,26 @@ def _by_answer(
     return Quote(asked, sum(thresholds, charge), payment, standing, neighbours)
 
 
+def _by_way(
+    question: Question, ways: list[Way], payment: Payment, standing: Standing, neighbours: Neighbours
+) -> Quote:
+    """Price the best way to measure a question, which keeps the price as it was planned."""
+    assert payment.spend is not None
+    budget, best = standing.budget or payment.spend, ways[0]
+    chosen = replace(question, measure=best.measure)
+    asked = QuotedQuery(chosen, best.noises, ways=tuple(ways))
+    price = price_of(payment.spend, budget)
+    charge = planned_charge(chosen, best.noises, neighbours, price, budget, standing.spent)
+    return Quote((asked,), charge, payment, standing, neighbours)
+
+
+def _settled(question: Question) -> Question:
+    return replace(question, measure=question.measure.settled())
+
+
 def _by_plan(questions: tuple[Question, ...], payment: Payment, standing: Standing, plan: Plan) -> Quote:
     """Price answers as slots of a plan; of one that is not open yet, the whole plan is charged."""
+    questions = tuple(map(_settled, questions))
     if any(question.discovers for question in questions):
         raise InvalidParameter(
             "plan", plan.id, "left out where keys are found in the rows", "A plan has no delta for them."

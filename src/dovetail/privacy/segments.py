@@ -84,10 +84,10 @@ def pieces(decay: Decay) -> list[Piece]:
 def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[Segment]:
     """Cut the line into the pieces of the law (P) and of the law moved by `shift` (Q)."""
     found = []
+    others = [piece.moved(shift) for piece in law]
     for p in law:
         covered = p.low
-        for piece in law:
-            q = piece.moved(shift)
+        for q in others:
             low, high = _later(p.low, q.low), _sooner(p.high, q.high)
             if low is not None and high is not None and (low > high if whole else low >= high):
                 continue

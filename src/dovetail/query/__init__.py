@@ -2,6 +2,7 @@
 
 from .column import Column
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
+from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
 
@@ -11,6 +12,7 @@ __all__ = [
     "CountDistinct",
     "Histogram",
     "Linear",
+    "Marginals",
     "Maximum",
     "Mean",
     "Median",

@@ -75,7 +75,9 @@ class Question:
     def cell_keys(self) -> list[tuple[Constant | None, ...]]:
         """Return the labels of every public number, the last axis running fastest."""
         assert not self.discovers, "the answer knows its keys, the question does not"
-        return list(product(*(axis.labels for axis in listed_axes(self.named_by))))
+        own = self.measure.labels()
+        cells = product(*(axis.labels for axis in listed_axes(self.axes)))
+        return [(*cell, *label) for cell in cells for label in own]
 
     def named(self, cell: Cell) -> tuple[Constant | None, ...]:
         """Return the labels of a cell that was found out."""

@@ -19,14 +19,17 @@ from typing import Any
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
+from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .reading import read_condition
 
 FORMAT = "dovetail.question/1"
 _KINDS: tuple[Any, ...] = (
     *(Count, Histogram, CountDistinct, Sum, Mean, Linear, Variance, Std, Ranges, Quantiles, Median),
-    *(Minimum, Maximum),
+    *(Minimum, Maximum, Marginals),
 )
+# These take their columns one by one.
+_OF_COLUMNS = (Histogram, Marginals)
 QUERIES: dict[str, Any] = {re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in _KINDS}
 _WORDS = {kind: word for word, kind in QUERIES.items()}
 _MOST_ITEMS = 100_000
@@ -72,7 +75,7 @@ def from_dict(data: object) -> Query:
     missing = [each.name for each in fields(kind) if each.name not in given and _needed(kind, each)]
     if missing:
         raise InvalidQuery(f"A {word.replace('_', ' ')} needs {' and '.join(missing)}.")
-    if issubclass(kind, Histogram):
+    if issubclass(kind, _OF_COLUMNS):
         made: Query = kind(*given.pop("columns", ()), **given)
         return made
     made = kind(**given)
@@ -105,7 +108,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _needed(kind: Any, field: Any) -> bool:
-    if issubclass(kind, Histogram):
+    if issubclass(kind, _OF_COLUMNS):
         return bool(field.name == "columns" and kind is Histogram)
     return field.default is MISSING and field.default_factory is MISSING
 
@@ -125,6 +128,9 @@ _FORMS: dict[str, Any] = {
     "sample": {"type": "boolean"},
     "qs": {"type": "array", "items": _NUMBER},
     "kind": {"enum": ["disc", "cont"]},
+    "way": {"type": "integer", "minimum": 1},
+    "tables": {"type": ["array", "null"], "items": _NAMES},
+    "strategy": {"enum": ["plain", "joint", "residuals", None]},
     "weights": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},
 }
 

@@ -25,7 +25,7 @@ from dovetail.privacy.normal import normal_sigma
 
 from .cutoff import variance
 from .marginals import Columns, Marginals, subsets
-from .strategies import Kind, Pattern, Strategy, replacement_patterns, row_pattern
+from .strategies import KINDS, Kind, Pattern, Strategy, replacement_patterns, row_pattern
 
 Calibrate = Callable[[str, int], IntegerNoise | None]
 """(name of a noise, tables) -> the noise with which so many tables keep the budget; None if there is none."""
@@ -226,19 +226,23 @@ def plan(
     *,
     neighbours: str = "add-remove",
     progress: Callable[[str], None] = lambda step: None,
+    kinds: Sequence[Kind] = KINDS,
 ) -> list[Candidate]:
     """Rank the ways to measure by the error of the worst table, the best first; its price is certain.
 
     `shapes` names the noises to try, each as a wide noise whose scale does not matter. `calibrate` gives the
     noise of plain and joint tables, as the caller prices them; residuals are priced here, and with
-    neighbours="persons" left out. The candidates after the first serve as a comparison.
+    neighbours="persons" left out. The candidates after the first serve as a comparison. Only ways of
+    `kinds` are looked at.
     """
     found = []
     for name, shape in shapes.items():
         noise = calibrate(name, len(wanted.tables))
         if noise is not None:
-            found += [_candidate(Strategy.alike(kind, wanted, noise), name) for kind in TABLES]
-        if _can_be_residuals(wanted, neighbours):
+            found += [
+                _candidate(Strategy.alike(kind, wanted, noise), name) for kind in TABLES if kind in kinds
+            ]
+        if "residuals" in kinds and _can_be_residuals(wanted, neighbours):
             strategy = residual_strategy(wanted, shape, budget, neighbours, certify=False)
             found += [] if strategy is None else [_candidate(strategy, name, certified=False)]
     found.sort(key=_rank)

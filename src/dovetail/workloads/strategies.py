@@ -103,6 +103,27 @@ class Strategy:
         residuals = self.estimated_residuals(released)
         return {columns: self.wanted.table(columns, residuals) for columns in self.wanted.tables}
 
+    def estimated_table(self, released: Mapping[Columns, NDArray[Any]], columns: Columns) -> Floats:
+        """Return the unbiased estimate of any table within a wanted one; a plain one is a sum of cells."""
+        if self.kind == "plain":
+            around = self._around(columns)
+            return self.wanted.margin(np.array(released[around], np.float64), around, columns)
+        return self.wanted.table(columns, self.estimated_residuals(released))
+
+    def cell_error(self, columns: Columns) -> NoiseSum:
+        """Return the law of the error of a cell of any table within a wanted one."""
+        if self.kind != "plain":
+            return self.error(columns)
+        around = self._around(columns)
+        query = np.zeros(self.wanted.shape(around))
+        query[tuple(0 if column in columns else slice(None) for column in around)] = 1.0
+        return self.error(around, query)
+
+    def _around(self, columns: Columns) -> Columns:
+        """Return the smallest wanted table that holds some columns."""
+        holding = (table for table in self.wanted.tables if set(columns) <= set(table))
+        return min(holding, key=self.wanted.cells)
+
     def estimated_residuals(self, released: Mapping[Columns, NDArray[Any]]) -> dict[Columns, Floats]:
         """Return the residuals by least squares; any table within a wanted one is a sum of them."""
         if self.kind == "residuals":

@@ -18,6 +18,7 @@ from dovetail.query import (
     CountDistinct,
     Histogram,
     Linear,
+    Marginals,
     Maximum,
     Mean,
     Median,
@@ -34,7 +35,7 @@ from dovetail.query.reading import read_question
 
 SOURCE = Path(dovetail.__file__).parent
 # Where a typed query makes its measure.
-MAKERS = {Path("query/queries.py"), Path("query/distributions.py")}
+MAKERS = {Path("query/queries.py"), Path("query/distributions.py"), Path("query/marginals.py")}
 NAMES = {measure.__name__ for measure in MEASURES.values()}
 TABLE = Schema(
     [
@@ -120,6 +121,7 @@ QUERIES = [
     Mean("n", low=0, high=9, step=1),
     Linear("day", {"2024-01-01": 1, "2024-01-02": "-0.5"}, step="0.25"),
     Ranges("n", low=0, high=99, step=1, by=("k",)),
+    Marginals("k", "yes", "x", keys={"yes": [True, False]}, bins={"x": [0, 1, 2]}, strategy="residuals"),
     Median("x", low=-1, high=2, step="1/4"),
     Minimum("n", low=0, high=9, step=1),
     Maximum("x", low=-1, high=2, step="1/4", by=("k",)),

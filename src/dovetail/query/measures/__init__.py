@@ -11,7 +11,18 @@ from dovetail.query.partitions import Axis
 from .average import Average
 from .bars import Bar, half_width
 from .distinct import Distinct
-from .measure import Aggregate, Cells, Measure, RowCount, ValueCount, ValueSum
+from .marginal_tables import MarginalTables
+from .measure import (
+    Aggregate,
+    Calibration,
+    Cells,
+    HeldParts,
+    Measure,
+    RowCount,
+    ValueCount,
+    ValueSum,
+    Way,
+)
 from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
 from .quantile_values import QuantileValues
 from .rank_counts import RankCounts
@@ -22,7 +33,10 @@ from .weighted import Weighted
 
 MEASURES: dict[str, type[Measure]] = {
     measure.kind: measure
-    for measure in (Rows, Distinct, Total, Average, Weighted, Dispersion, RankCounts, QuantileValues)
+    for measure in (
+        *(Rows, Distinct, Total, Average, Weighted, Dispersion, RankCounts, QuantileValues),
+        MarginalTables,
+    )
 }
 
 
@@ -48,11 +62,14 @@ __all__ = [
     "Aggregate",
     "Average",
     "Bar",
+    "Calibration",
     "Cells",
     "Component",
     "Contribution",
     "Dispersion",
     "Distinct",
+    "HeldParts",
+    "MarginalTables",
     "Measure",
     "Move",
     "QuantileValues",
@@ -64,6 +81,7 @@ __all__ = [
     "Total",
     "ValueCount",
     "ValueSum",
+    "Way",
     "Weighted",
     "half_width",
     "read_measure",

@@ -8,6 +8,7 @@ Estimates and intervals are made of them by post-processing.
     released          from these to the integers that get noise
     components        how far one row moves each integer: sensitivity, and with it the width of the noise
     joint, moves      what one neighbour moves at the same time: the price
+    ways              how else the same numbers can be measured, the best first
     estimates         from noisy integers to numbers
     intervals, error  how far from the truth they are
     remarks           what else must be said of them
@@ -19,12 +20,17 @@ A new measure is a frozen dataclass in a file of its own and one line in `__init
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.query.field import Constant
 from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis, ListedAxis
 
@@ -33,6 +39,7 @@ from .moves import Component, Contribution, Move, covering_moves
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise
+    from dovetail.privacy import Budget
 
 Cells: TypeAlias = Sequence[Sequence[int]]
 """The integers of every cell."""
@@ -58,15 +65,54 @@ class ValueSum:
 
 Aggregate: TypeAlias = RowCount | ValueCount | ValueSum
 
+HeldParts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Parts that rows are in: their places, one row for each axis, and how many rows are in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a measure needs to know to choose among its ways; whoever prices it says it.
+
+    `noise` gives the noise of one name with which the components of a measure keep the price, None where
+    there is none; `shapes` holds wide noises by these names, whose scale does not matter. `neighbours` is
+    "persons" where several rows of one person count.
+    """
+
+    noise: Callable[[Measure, str], IntegerNoise | None]
+    shapes: Mapping[str, IntegerNoise]
+    neighbours: str
+    progress: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to measure: the measure that does it, its noises, its name, and the standard error it has.
+
+    `errors` are those of its tables, by name. That it keeps the budget is certain if it is `certified`.
+    """
+
+    measure: Measure
+    noises: tuple[IntegerNoise, ...]
+    name: str
+    errors: Mapping[str, float]
+    certified: bool = True
+
+    @property
+    def worst(self) -> float:
+        """The largest standard error."""
+        return max(self.errors.values())
+
 
 class Measure(ABC):
     """A kind of number; as it stands, one integer per cell, times a step.
 
     `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
-    they are counts of persons, so that a question must know whose rows they are. `unknown_error` is why no
-    error can be told before the data are read, where `error` returns None. `answered_as` names a class of
-    answers that can be asked for more than numbers, where there is one. `exact_numbers` is False where
-    numbers are computed in floating point, so that their last digits say nothing.
+    they are counts of persons, so that a question must know whose rows they are. Of a `sparse` measure the
+    parts are too many to be listed: it has one cell, and `released_sparsely` gets the parts that rows are in.
+    `unknown_error` is why no error can be told before the data are read, where `error` returns None.
+    `answered_as` names a class of answers that can be asked for more than numbers, where there is one.
+    `exact_numbers` is False where numbers are computed in floating point, so that their last digits say
+    nothing.
     """
 
     __slots__ = ()
@@ -76,6 +122,7 @@ class Measure(ABC):
     counts_persons: ClassVar[bool] = False
     answered_as: ClassVar[str] = "numbers"
     exact_numbers: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
     unknown_error: ClassVar[str] = "The error of this answer depends on the rows, which are private."
 
     # What is asked of the rows
@@ -96,6 +143,10 @@ class Measure(ABC):
         """Return the integers of one cell that get noise, from the aggregates of all its parts."""
         (whole,) = parts
         return tuple(whole)
+
+    def released_sparsely(self, held: Iterable[HeldParts]) -> tuple[int, ...]:
+        """Return the integers that get noise, from the parts that rows are in; a part may come twice."""
+        raise NotImplementedError
 
     # What one neighbour moves
 
@@ -120,6 +171,14 @@ class Measure(ABC):
         """Return the moves that cover every pair of neighbours."""
         return covering_moves(self.components(), self.joint, contribution)
 
+    def ways(self, budget: Budget, task: Calibration) -> list[Way]:
+        """Return how these numbers can be measured within a budget, the best first; [] if in one way only."""
+        return []
+
+    def settled(self) -> Measure:
+        """Return the measure as it is where no way is chosen."""
+        return self
+
     # What the released integers say
 
     def step(self) -> Fraction:
@@ -134,6 +193,10 @@ class Measure(ABC):
     def outputs(self) -> tuple[ListedAxis, ...]:
         """Return the axes that name the numbers of one cell, where it has several."""
         return ()
+
+    def labels(self) -> list[tuple[Constant | None, ...]]:
+        """Return the keys of the numbers of one cell, in order."""
+        return list(product(*(axis.labels for axis in self.outputs())))
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
         """Return the noisy numbers, cell by cell; `noises` holds that of each component."""
@@ -158,6 +221,16 @@ class Measure(ABC):
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         """Return what must be said beside the numbers, in whole sentences; `chance` is that of the bars."""
         return ()
+
+    def error_of_all(
+        self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1
+    ) -> Fraction | None:
+        """Return what the errors of all numbers of `cells` cells stay within at once, but for the chance."""
+        return self.error(noises, chance, cells)
+
+    def errors_by_table(self, noises: Sequence[IntegerNoise], chance: Fraction) -> dict[str, Fraction]:
+        """Return what the error of each number stays within, table by table, where there are several."""
+        return {}
 
     # How it is written
 

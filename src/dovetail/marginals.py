@@ -1,0 +1,56 @@
+"""The asking methods about many numbers at once: tables of several columns, and whole workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from dovetail.asking import paid
+from dovetail.check import Real
+from dovetail.distributions import AskingDistributions
+from dovetail.query.marginals import Marginals, StrategyKind
+
+if TYPE_CHECKING:
+    from dovetail.answers import MarginalsAnswer, Plan
+    from dovetail.designer import Design
+    from dovetail.noise import Noise
+    from dovetail.privacy import Budget
+
+
+class AskingMarginals(AskingDistributions):
+    """Ask for many tables of counts at once; how they are measured is chosen from the price."""
+
+    @paid
+    def marginals(
+        self,
+        *columns: str,
+        way: int = 2,
+        tables: Iterable[Any] | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        where: str | None = None,
+        strategy: StrategyKind | None = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> MarginalsAnswer:
+        """Return all tables of `way` of the columns, or the listed `tables`; they agree with each other.
+
+        How they are measured, `strategy`, is chosen from the price: the least error of the worst table. See
+        `quote` for the error of each table before anything is paid. A row counts if it has a cell in every
+        column: the schema's values, or `keys` or `bins` by name.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Marginals(
+            *columns, way=way, tables=tables, keys=keys, bins=bins, where=where, strategy=strategy
+        )
+        return cast("MarginalsAnswer", self._answered([query], payment)[0])

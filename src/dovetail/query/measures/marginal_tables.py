@@ -1,0 +1,276 @@
+"""Tables of counts over several sets of columns, measured together so that they agree.
+
+What is released depends on the strategy: the tables themselves, or their residuals (`workloads.strategies`).
+Estimates are linear in the released integers, and their intervals come from the exact law of a sum of noises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, product
+from math import prod
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dovetail.errors import InvalidParameter
+from dovetail.noise import Geometric
+from dovetail.query.field import Constant, Field
+from dovetail.query.partitions import Axis, Bins, Keys
+
+from .bars import Bar
+from .measure import Calibration, Cells, HeldParts, Measure, RowCount, Way
+from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
+
+if TYPE_CHECKING:
+    from dovetail.noise import IntegerNoise
+    from dovetail.privacy import Budget
+    from dovetail.workloads.marginals import Marginals
+    from dovetail.workloads.planning import Candidate
+    from dovetail.workloads.strategies import Kind, Pattern, Strategy
+
+Columns: TypeAlias = tuple[int, ...]
+
+# Beyond, numbers of 64 bits might not hold a residual in whole numbers.
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class MarginalTables(Measure):
+    """Counts of the cells of `tables`, each a set of columns by number; a row has a cell in every column.
+
+    Without a `strategy`, one is chosen from the price; where none can be chosen, tables are joined.
+    """
+
+    axes: tuple[Keys | Bins, ...]
+    tables: tuple[Columns, ...]
+    strategy: Kind | None = None
+
+    kind = "marginals"
+    answered_as = "marginals"
+    exact_numbers = False
+    sparse = True
+
+    def wanted(self) -> Marginals:
+        """Return which tables are wanted over how many values."""
+        return _wanted(tuple(axis.cells for axis in self.axes), self.tables)
+
+    def name(self, table: Columns) -> str:
+        """Return what a table is called."""
+        return " × ".join(self.axes[column].field.name for column in table) or "total"
+
+    def measured(self, noises: Sequence[IntegerNoise]) -> Strategy:
+        """Return the strategy with its noises: what it releases, estimates and errs by."""
+        return _strategy(self._kind, self.wanted(), tuple(noises))
+
+    def tables_of(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> dict[Columns, NDArray[Any]]:
+        """Return the unbiased estimates of all tables from the released integers."""
+        return self.measured(noises).estimate(self.split(cell))
+
+    def table(self, cell: Sequence[int], noises: Sequence[IntegerNoise], columns: Columns) -> NDArray[Any]:
+        """Return the unbiased estimate of any table within one that is wanted."""
+        return self.measured(noises).estimated_table(self.split(cell), columns)
+
+    def half_width(
+        self, noises: Sequence[IntegerNoise], columns: Columns, chance: Fraction, simultaneous: bool = False
+    ) -> Fraction:
+        """Return what every cell of a table stays within; `simultaneous`: at once with all wanted ones."""
+        table = tuple(sorted(columns))
+        if table in self.tables:
+            return _half_widths(self, tuple(noises), chance, simultaneous)[table]
+        wanted = self.wanted()
+        each = chance / sum(map(wanted.cells, self.tables)) if simultaneous else chance
+        return Fraction(self.measured(noises).cell_error(table).two_sided(each))
+
+    def split(self, cell: Sequence[int]) -> dict[Columns, NDArray[Any]]:
+        """Return the released integers as arrays, by the columns that each is over."""
+        wanted, measured = self.wanted(), self._measured
+        ends = list(accumulate(map(wanted.cells, measured)))
+        parts = np.split(np.array(cell), ends[:-1])
+        return {
+            columns: part.reshape(wanted.shape(columns))
+            for columns, part in zip(measured, parts, strict=True)
+        }
+
+    @property
+    def _kind(self) -> Kind:
+        return self.strategy or "joint"
+
+    @property
+    def _measured(self) -> tuple[Columns, ...]:
+        return self.wanted().residuals if self._kind == "residuals" else self.tables
+
+    # What is asked of the rows
+
+    def partition(self) -> tuple[Keys | Bins, ...]:
+        return self.axes
+
+    def aggregates(self) -> tuple[RowCount, ...]:
+        return (RowCount(),)
+
+    def released_sparsely(self, held: Iterable[HeldParts]) -> tuple[int, ...]:
+        wanted = self.wanted()
+        tables = {table: np.zeros(wanted.shape(table), np.int64) for table in self.tables}
+        for places, counts in held:
+            for table, cells in tables.items():
+                np.add.at(cells, tuple(places[list(table)]), counts)
+        # A residual is as many times as large as its table has cells.
+        most = max(int(cells.sum()) * wanted.cells(table) for table, cells in tables.items())
+        exact = {
+            table: cells.astype(object) if most >= _LARGEST else cells for table, cells in tables.items()
+        }
+        numbers = self.measured([Geometric(1)] * len(self._measured)).numbers(exact)
+        return tuple(int(number) for columns in self._measured for number in numbers[columns].flat)
+
+    # What one neighbour moves
+
+    def components(self) -> tuple[Component, ...]:
+        wanted, whole = self.wanted(), self._kind == "residuals"
+        return tuple(
+            Component(
+                self.name(columns),
+                _residual_reach(wanted, columns) if whole else COUNTED,
+                wanted.cells(columns),
+            )
+            for columns in self._measured
+        )
+
+    def moves(self, contribution: Contribution) -> tuple[Move, ...]:
+        if self._kind != "residuals":
+            # One row moves one cell of each table.
+            return Measure.moves(self, contribution)
+        from dovetail.workloads.strategies import replacement_patterns, row_pattern
+
+        if contribution.rows > 1:
+            raise InvalidParameter(
+                "strategy",
+                self.strategy,
+                "plain or joint where several rows of one person count",
+                "Leave it out, and one that fits is chosen.",
+            )
+        if contribution.neighbours == "replace":
+            return tuple(map(_move, replacement_patterns("residuals", self.wanted())))
+        return (_move(row_pattern("residuals", self.wanted())),)
+
+    def ways(self, budget: Budget, task: Calibration) -> list[Way]:
+        from dovetail.workloads.planning import plan
+        from dovetail.workloads.strategies import KINDS
+
+        tables = replace(self, strategy="joint")
+        found = plan(
+            self.wanted(),
+            budget,
+            lambda name, _: task.noise(tables, name),
+            task.shapes,
+            neighbours=task.neighbours,
+            progress=task.progress,
+            kinds=KINDS if self.strategy is None else (self.strategy,),
+        )
+        return list(map(self._way, found))
+
+    def _way(self, candidate: Candidate) -> Way:
+        strategy = candidate.strategy
+        errors = dict(zip(map(self.name, self.tables), candidate.errors, strict=True))
+        measure = replace(self, strategy=strategy.kind)
+        return Way(
+            measure, strategy.noises, f"{strategy.kind}, {candidate.noise}", errors, candidate.certified
+        )
+
+    def settled(self) -> MarginalTables:
+        return replace(self, strategy=self._kind)
+
+    # What the released integers say
+
+    def never_negative(self) -> bool:
+        return True
+
+    def outputs(self) -> tuple[Keys, ...]:
+        return (Keys(Field("table", "text"), tuple(map(self.name, self.tables))),)
+
+    def labels(self) -> list[tuple[Constant | None, ...]]:
+        found: list[tuple[Constant | None, ...]] = []
+        for table in self.tables:
+            found += [(self.name(table), *keys) for keys in self.keys(table)]
+        return found
+
+    def keys(self, table: Columns) -> list[tuple[Constant | None, ...]]:
+        """Return the keys of every cell of a table, the last column running fastest."""
+        return list(product(*(self.axes[column].labels for column in table)))
+
+    def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
+        found = (self.tables_of(cell, noises) for cell in cells)
+        return [Fraction(value) for tables in found for each in tables.values() for value in each.flat]
+
+    def intervals(
+        self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
+    ) -> list[Bar]:
+        wanted, halves = self.wanted(), _half_widths(self, tuple(noises), chance, simultaneous)
+        each = [half for table in self.tables for half in [halves[table]] * wanted.cells(table)]
+        values = self.estimates(cells, noises)
+        return [Bar(value - half, value + half) for value, half in zip(values, each, strict=True)]
+
+    def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction:
+        return max(_half_widths(self, tuple(noises), chance, False).values())
+
+    def error_of_all(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction:
+        return max(_half_widths(self, tuple(noises), chance, True).values())
+
+    def errors_by_table(self, noises: Sequence[IntegerNoise], chance: Fraction) -> dict[str, Fraction]:
+        found = _half_widths(self, tuple(noises), chance, False)
+        return {self.name(table): half for table, half in found.items()}
+
+    # How it is written
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"marginals": {"tables": [list(table) for table in self.tables], "strategy": self._kind}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
+        given = data["marginals"]
+        own = tuple(axis for axis in axes if isinstance(axis, Keys | Bins))
+        return cls(own, tuple(map(tuple, given["tables"])), given["strategy"])
+
+    def words(self) -> str:
+        many = len(self.tables)
+        named = f"{many} tables" if many > 1 else "one table"
+        return f"{named} of {', '.join(axis.field.name for axis in self.axes)}"
+
+    def scale(self) -> str:
+        return "rows"
+
+
+def _residual_reach(wanted: Marginals, columns: Columns) -> Reach:
+    """Return how far one row moves the cell of its own values, which moves furthest."""
+    return Reach(max(prod(wanted.sizes[column] - 1 for column in columns), 1), 0)
+
+
+def _move(pattern: Pattern) -> Move:
+    """Return the shifts of a pattern: a row moves every cell of a residual."""
+    return tuple(Shift(place, by) for place, by, count in pattern for _ in range(count))
+
+
+@lru_cache(maxsize=64)
+def _wanted(sizes: tuple[int, ...], tables: tuple[Columns, ...]) -> Marginals:
+    from dovetail.workloads.marginals import Marginals
+
+    return Marginals(sizes, tables)
+
+
+@lru_cache(maxsize=64)
+def _strategy(kind: Kind, wanted: Marginals, noises: tuple[IntegerNoise, ...]) -> Strategy:
+    from dovetail.workloads.strategies import Strategy
+
+    return Strategy(kind, wanted, noises)
+
+
+# Quotes, answers and pictures ask for the same few laws.
+@lru_cache(maxsize=64)
+def _half_widths(
+    measure: MarginalTables, noises: tuple[IntegerNoise, ...], chance: Fraction, simultaneous: bool
+) -> dict[Columns, Fraction]:
+    found = measure.measured(noises).bars(chance, simultaneous=simultaneous)
+    return {table: Fraction(half) for table, half in found.items()}
