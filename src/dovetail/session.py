@@ -143,6 +143,14 @@ class Session(AskingMarginals):
         self._check_place()
         return self._releaser.answer(quote)
 
+    def quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
+        """Price queries for a payment that was read elsewhere; see `quote`."""
+        return self._quoted(queries, payment)
+
+    def read_sql(self, text: str) -> Selection:
+        """Read a SELECT into typed queries and the layout of its table; nothing is run."""
+        return self._selection(text)
+
     def _quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
         from dovetail.pricing.quote import quote
 

@@ -28,6 +28,7 @@ from dovetail.errors.remedies import (
     Remedy,
     Spend,
 )
+from dovetail.service import error_words as http
 
 KINDS = [kind for kind in vars(remedies).values() if isinstance(kind, type) and issubclass(kind, Remedy)]
 EXAMPLES = {
@@ -41,7 +42,7 @@ EXAMPLES = {
     Declare: [Declare("age", ("low", "high"))],
     DidYouMean: [DidYouMean("education")],
     DraftSchema: [DraftSchema(), DraftSchema("people.csv")],
-    Give: [Give(name) for name in sorted({*python.PARAMETERS, *command_line.PARAMETERS})],
+    Give: [Give(name) for name in sorted({*python.PARAMETERS, *command_line.PARAMETERS, *http.PARAMETERS})],
     Install: [Install("spark")],
     KeepOne: [KeepOne(("within", "spend"))],
     Spend: [Spend("0.1")],
@@ -75,6 +76,15 @@ def test_every_remedy_has_words_that_its_reader_can_use(remedy: Remedy) -> None:
     assert bool(typed.strip()) != bool(unsaid)
     assert not OF_PYTHON.search(typed)
     assert not KEYWORD.search(re.sub(r"--\S+ \S+", "", typed))
+
+
+@pytest.mark.parametrize("remedy", ALL, ids=repr)
+def test_every_remedy_has_words_for_a_user_of_the_service(remedy: Remedy) -> None:
+    sent = http.words(remedy)
+    unsaid = [each for each in getattr(remedy, "parameters", ()) if http.PARAMETERS.get(each, "") is None]
+    assert bool(sent.strip()) != bool(unsaid and isinstance(remedy, Give))
+    for foreign in (OPTION, OF_PYTHON, OF_THE_COMMAND_LINE, KEYWORD):
+        assert not foreign.search(sent)
 
 
 @pytest.mark.parametrize("remedy", ALL, ids=repr)

@@ -59,7 +59,8 @@ class Answer:
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
     `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
     With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
-    `found` are the cells that reached it; rarer keys are missing by design.
+    `found` are the cells that reached it; rarer keys are missing by design. `reference` is what the ledger
+    calls the request to its analyst; None where another's stored answer was given.
     """
 
     dataset: str
@@ -82,6 +83,7 @@ class Answer:
     stale: bool = False
     versioned: bool = True
     vintages: tuple[str, ...] = ()
+    reference: str | None = None
 
     @property
     def keys(self) -> list[tuple[Constant | None, ...]]:

@@ -58,7 +58,7 @@ class Frame(TyperGroup):
 # In the order of the help.
 COMMANDS = (
     *("demo", "release", "sql", "online", "price", "design", "compare", "noise", "audit", "schema"),
-    *("ledger", "paper", "version"),
+    *("ledger", "serve", "paper", "version"),
 )
 
 

@@ -102,6 +102,7 @@ def worded(error: Exception) -> tuple[str, str]:
 
 
 _EXTRAS = {"matplotlib": "plot", "psycopg": "postgres", "pandas": "pandas", "pyspark": "spark"}
+_EXTRAS |= dict.fromkeys(("fastapi", "uvicorn", "limits", "structlog", "prometheus_client"), "service")
 
 
 def _missing_extra(error: Exception) -> str | None:

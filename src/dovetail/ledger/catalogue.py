@@ -90,6 +90,11 @@ class Catalogue:
             return DatasetAccount(self._store, number, shown)
         return AllottedAccount(self._store, number, shown, analyst)
 
+    def number(self, name: str) -> int:
+        """Return the number of a dataset, which renaming does not change."""
+        with self._store.reading() as connection:
+            return find(connection, name)
+
     def describe(self, name: str, said: Mapping[str, Any], *, by: str | None = None) -> None:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
         with self._store.writing() as pen:

@@ -56,6 +56,14 @@ def permitted(connection: Connection, principal: int | None, dataset: Row) -> Ro
     return row
 
 
+def granted(connection: Connection, principal: int) -> set[int]:
+    """Return the datasets that somebody holds a grant for, neither revoked nor over."""
+    query = select(grants.c.dataset, grants.c.expires).where(
+        grants.c.principal == principal, grants.c.revoked.is_(None)
+    )
+    return {row.dataset for row in connection.execute(query) if not past(row.expires)}
+
+
 def give(
     pen: Pen, principal: int, dataset: int, allotment: Budget, expires: datetime | None, by: int | None
 ) -> int:

@@ -175,6 +175,13 @@ class Ledger:
         with self._store.reading() as connection:
             return check_opening(connection, None)
 
+    def check_ready(self) -> None:
+        """Refuse a ledger that cannot be written now, or whose head or witness does not fit."""
+        with self._store.reading() as connection, sound():
+            check_opening(connection, _witnessed(self._store, connection))
+        with self._store.writing():
+            pass
+
     def account(
         self,
         dataset: str,

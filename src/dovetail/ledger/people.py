@@ -7,7 +7,7 @@ from datetime import datetime
 from dovetail.privacy.budget import Budget
 
 from .budgets import checked_budget
-from .grants import Grant, give, grants_of, withdraw
+from .grants import Grant, give, granted, grants_of, withdraw
 from .history import Asked, asked_as, asked_by, asked_under
 from .keys import Key, check_key, find_key, key_holder, key_of, keys_of, make_key, revoke_key
 from .pen import Pen
@@ -113,6 +113,11 @@ class People:
             connection = pen.connection
             number, about = find_principal(connection, name).id, find(connection, dataset)
             give(pen, number, about, allotment, expires, _number(pen, by))
+
+    def granted(self, principal: int) -> set[int]:
+        """Return the datasets, by number, that a principal holds a grant for now."""
+        with self._store.reading() as connection:
+            return granted(connection, principal)
 
     def revoke_grant(self, name: str, dataset: str, *, by: str | None = None) -> None:
         """Revoke a grant; what was spent of it counts if it is given again."""

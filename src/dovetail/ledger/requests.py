@@ -239,4 +239,5 @@ def _stored(connection: Connection, row: Any, asking: Asking) -> StoredAnswer:
         row.version,
         row.version != asking.chosen.version,
         None not in (row.version, asking.chosen.version),
+        row.public if row.principal == asking.principal else None,
     )

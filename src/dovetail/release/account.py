@@ -57,7 +57,8 @@ class StoredAnswer:
     """An answer given before; it costs nothing to give it again.
 
     It is `stale` when the data have another `version` now than the one that it is about; where one of the
-    two has none (not `versioned`), nobody knows. `body` is that of the request that was answered.
+    two has none (not `versioned`), nobody knows. `body` is that of the request that was answered,
+    `public` what its analyst may call it; None where that is somebody else.
     """
 
     body: str
@@ -66,6 +67,7 @@ class StoredAnswer:
     version: str | None = None
     stale: bool = False
     versioned: bool = True
+    public: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

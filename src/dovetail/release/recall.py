@@ -41,11 +41,12 @@ def recalled(
     questions, kept = asked_of(body), json.loads(stored)
     charge, released = Charge.from_dict(kept["charge"]), read_released(stored, questions)
     assert standing.budget is not None
+    left = standing.budget.remaining(standing.spent)
     found = []
     for asked, question, each in zip(said["asked"], questions, released, strict=True):
         noises = tuple(map(read_noise, asked["noise"]))
         threshold = _threshold(asked, said["asked"], charge)
-        given = (charge, said["neighbours"], answered_at, standing.budget.remaining(standing.spent), True)
+        given = (charge, said["neighbours"], answered_at, left, True)
         more: dict[str, Any] = {"found": each.found, "threshold": threshold, "together": len(questions)}
         found.append(of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more)))
     return found

@@ -76,7 +76,7 @@ class Releaser:
                 self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
             raise
         answered_at = self.account.settle(given, written)
-        return self._show(released, replace(quote, stored=None), answered_at)
+        return self._show(released, replace(quote, stored=None), answered_at, given.public)
 
     def _stored(self, given: StoredAnswer, quote: Quote) -> list[Answer]:
         """Show an answer that was given before, with the noise and the charge that it had."""
@@ -92,7 +92,7 @@ class Releaser:
             )
         then = replace(quote, asked=offered.asked, charge=charge_then(given), stored=offered)
         released = read_released(given.answer, [each.question for each in quote.asked])
-        return self._show(released, then, given.answered_at)
+        return self._show(released, then, given.answered_at, given.public)
 
     def _reserved(self, quote: Quote) -> Reservation | StoredAnswer:
         """Charge the quote, or find it answered before; where it costs too much, say what the rest buys."""
@@ -138,7 +138,9 @@ class Releaser:
             accepts=accepted(quote),
         )
 
-    def _show(self, released: Sequence[Released], quote: Quote, answered_at: datetime) -> list[Answer]:
+    def _show(
+        self, released: Sequence[Released], quote: Quote, answered_at: datetime, reference: str | None
+    ) -> list[Answer]:
         plan, stored = quote.plan, quote.stored
         standing = self.account.standing(None if plan is None else self.analyst)
         assert standing.budget is not None
@@ -165,6 +167,7 @@ class Releaser:
                     stale=stored is not None and stored.stale,
                     versioned=stored is None or stored.versioned,
                     vintages=self.vintages,
+                    reference=reference,
                 )
             )
             for asked, each in zip(quote.asked, released, strict=True)

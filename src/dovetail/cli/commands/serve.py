@@ -1,0 +1,161 @@
+"""`dovetail serve`: let analysts ask over HTTP."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.cli import options as o
+from dovetail.cli.budget_syntax import read_budget
+from dovetail.cli.data_arguments import ledger_of, read_source, shipped
+from dovetail.cli.options import examples
+from dovetail.cli.terminal import stdout
+from dovetail.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from dovetail.engines import Source
+    from dovetail.query import Schema
+    from dovetail.service.server import Start
+    from dovetail.service.settings import Settings
+
+Data = Annotated[str | None, typer.Argument(help="A file, a folder, postgresql://..., or adult.")]
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="The settings of a service, in TOML.")]
+Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where to listen; 127.0.0.1 if left out.")]
+Port = Annotated[int | None, typer.Option(help="The port; 8321 if left out, 0 for any.")]
+Certificate = Annotated[Path | None, typer.Option("--tls-certificate", metavar="FILE", help="For HTTPS.")]
+CertificateKey = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="For HTTPS.")]
+Proxy = Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front of it speaks HTTPS.")]
+Workers = Annotated[int | None, typer.Option(help="How many processes answer.")]
+MetricsPort = Annotated[int | None, typer.Option(help="Where figures for monitoring are.")]
+Roots = Annotated[
+    list[Path] | None,
+    typer.Option("--data-root", metavar="FOLDER", help="Curators may add data below it; more than once."),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="A further name of this service; more than once."),
+]
+Browser = Annotated[
+    bool | None, typer.Option("--open/--no-open", help="Open the console in a browser, or do not.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog=examples(
+            "dovetail serve adult --budget epsilon=3",
+            "dovetail serve people.csv --budget epsilon=3,delta=1e-6",
+            "dovetail serve --config service.toml",
+        )
+    )(serve)
+
+
+def serve(
+    data: Data = None,
+    config: Config = None,
+    budget: o.Budget = None,
+    ledger: o.LedgerFile = None,
+    schema: o.SchemaFile = None,
+    name: o.Name = None,
+    table: o.Table = None,
+    unit: o.Unit = None,
+    max_rows: o.MaxRows = None,
+    max_cells: o.MaxCells = None,
+    neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE,
+    host: Host = None,
+    port: Port = None,
+    tls_certificate: Certificate = None,
+    tls_key: CertificateKey = None,
+    behind_proxy: Proxy = False,
+    workers: Workers = None,
+    metrics_port: MetricsPort = None,
+    data_root: Roots = None,
+    allow_host: Names = None,
+    browser: Browser = None,
+) -> None:
+    """Let analysts ask over HTTP, each with a key and an allotment of their own.
+
+    The first time it prints a key for the curator, who adds analysts and grants in the console.
+    """
+    from dovetail.service.server import data_root as folder
+    from dovetail.service.server import serve as run
+
+    over: dict[str, Any] = {"host": host, "port": port, "workers": workers, "metrics_port": metrics_port}
+    over |= {"tls_certificate": tls_certificate, "tls_key": tls_key, "behind_proxy": behind_proxy or None}
+    over |= {"hosts": None if allow_host is None else tuple(allow_host)}
+    over |= {"data_roots": None if data_root is None else {each.name: folder(each) for each in data_root}}
+    given = {key: value for key, value in over.items() if value is not None}
+    if config is not None:
+        if data is not None or budget is not None:
+            raise InvalidParameter("config", str(config), "given without data and budget, which it names")
+        settings, schemas = from_file(config, given)
+        run(settings, schemas, partial(_tell, browser=browser), partial(reread, config, given))
+        return
+    if data is None:
+        raise InvalidParameter("data", None, "given, or a configuration", "For example: dovetail serve adult")
+    source = read_source(data, schema, name, table)
+    declared: dict[str, Any] = {"unit": unit, "neighbours": str(neighbours), "max_rows": _whole(max_rows)}
+    declared |= {"max_cells": _whole(max_cells), "budget": None if budget is None else read_budget(budget)}
+    settings, schemas = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
+    run(settings, schemas, partial(_tell, browser=browser))
+
+
+def from_file(config: Path, given: dict[str, Any]) -> tuple[Settings, dict[str, Schema]]:
+    """Return the settings of a configuration file."""
+    from dovetail.service.config_file import read_settings
+
+    return read_settings(config, **given)
+
+
+def reread(config: Path, given: dict[str, Any]) -> Settings:
+    """Return the settings anew."""
+    return from_file(config, given)[0]
+
+
+def from_words(
+    data: str, source: Source, ledger: str, declared: dict[str, Any], given: dict[str, Any]
+) -> tuple[Settings, dict[str, Schema]]:
+    """Return the settings of a service on one source."""
+    from dovetail.engines.source import is_address
+    from dovetail.query import Schema
+    from dovetail.service.settings import Declared, Settings
+
+    connections: dict[str, str] = {}
+    if shipped(data):
+        place: dict[str, Any] = {"shipped": source.name}
+    elif is_address(data):
+        # The address may hold a password: the ledger gets the name of the connection only.
+        connections["command line"] = data
+        place = {"connection": "command line", "table": source.table}
+    else:
+        place = {"path": str(Path(data).resolve())} | ({"table": source.table} if source.table else {})
+    made = Declared(source.name, place, **declared)
+    settings = Settings(ledger, datasets=(made,), connections=connections, **given)
+    return settings, {source.name: source.schema or Schema()}
+
+
+def _whole(value: Any) -> int | None:
+    from dovetail.check import integer
+
+    return None if value is None else integer("max_rows", value, low=1)
+
+
+def _tell(start: Start, browser: bool | None) -> None:
+    """Say where the service is and, the first time, how its curator gets in."""
+    screen = stdout()
+    page = start.address if start.code is None else f"{start.address}/#code={start.code}"
+    screen.print(f"Dovetail serves at {start.address}. Stop it with Ctrl-C.", soft_wrap=True, highlight=False)
+    if start.key is not None:
+        screen.print(f"Console      {page}", soft_wrap=True, highlight=False)
+        screen.print("             It signs the curator in once, within 15 minutes.", soft_wrap=True)
+        screen.print(f"Curator key  {start.key}", soft_wrap=True, highlight=False)
+        screen.print("             Keep it: it is shown only now.", soft_wrap=True)
+    screen.file.flush()
+    if browser or (browser is None and screen.is_terminal):
+        import webbrowser
+
+        webbrowser.open(page)

@@ -1,0 +1,1 @@
+"""The same questions over HTTP: analysts ask, curators decide, auditors check; nobody sees a row."""

@@ -1,0 +1,90 @@
+"""Put the application together: routes, the forms of its errors, the gate around all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from dovetail import __version__
+from dovetail.errors import DovetailError
+from dovetail.ledger import Ledger
+
+from .endpoints import answers, console, datasets, health, questions, sessions
+from .gate import Gate
+from .problems import Refused, internal, not_found, problem
+from .service import Service
+from .settings import Settings
+
+_TITLE = "Dovetail"
+_ABOUT = """Ask sensitive data under differential privacy: see the price first, pay from your allotment, get
+noisy answers with error bars.
+
+Exact numbers are texts. Errors are application/problem+json. Requests that change something need the header
+Idempotency-Key."""
+ROUTERS = (
+    health.opening,
+    sessions.opening,
+    sessions.router,
+    datasets.opening,
+    datasets.router,
+    questions.router,
+    answers.router,
+    # Last: it takes every address that is left.
+    console.opening,
+)
+
+
+def create_app(settings: Settings, ledger: Ledger) -> Gate:
+    """Return the application of one process; closing the ledger is its own."""
+    service = Service(settings, ledger)
+
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title=_TITLE,
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+        separate_input_output_schemas=False,
+    )
+    app.state.service = service
+    for router in ROUTERS:
+        app.include_router(router)
+    for kind in (Refused, DovetailError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _refused)
+    return Gate(app, service)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Return the one form of every error."""
+    return problem(_as_problem(error), request.scope.get("dovetail.id"))
+
+
+def _as_problem(error: Exception) -> Refused | DovetailError:
+    if isinstance(error, Refused | DovetailError):
+        return error
+    if isinstance(error, RequestValidationError):
+        return Refused(400, "invalid-body", _validation(error), "See /openapi.json for the form of the body.")
+    if isinstance(error, HTTPException):
+        if error.status_code == 405:
+            return Refused(405, "method-not-allowed", "This address does not take that method.")
+        return not_found()
+    return internal()
+
+
+def _validation(error: RequestValidationError) -> str:
+    """Say which members are wrong; what was given is not repeated."""
+    found: list[Any] = list(error.errors())[:5]
+    told = [f"{'.'.join(map(str, each['loc'][1:])) or 'The body'}: {each['msg']}" for each in found]
+    return "; ".join(told)[:1000] + "."

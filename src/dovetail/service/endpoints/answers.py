@@ -1,0 +1,124 @@
+"""What you asked before: as JSON, as a CSV that is safe in spreadsheets, or as an Arrow stream."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.answers import Answer
+from dovetail.answers.quote import Standing
+from dovetail.check import integer, probability
+from dovetail.errors import InvalidParameter
+from dovetail.ledger.history import Asked
+from dovetail.privacy import Budget
+from dovetail.release.recall import asked_of, recalled
+from dovetail.service import forms
+from dovetail.service.authentication import Caller, signed_in
+from dovetail.service.problems import Refused, not_found
+from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+
+from .questions import under_way
+
+router = APIRouter(route_class=KeyRoute, tags=["Questions"])
+CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
+_STATES = {"reserved": "running", "answered": "answered", "failed": "failed"}
+_NOTHING = Budget.pure("1e-9")
+
+
+@router.get("/v1/answers", summary="Your history, newest first")
+def history(request: Request, limit: int = 50, cursor: str | None = None) -> Response:
+    """Your own questions only; a page at a time."""
+    service, caller = service_of(request), signed_in(request)
+    limit = integer("limit", limit, low=1, high=200)
+    try:
+        page = service.ledger.people.asked(caller.name, before=cursor, limit=limit + 1)
+    except InvalidParameter:
+        raise not_found() from None
+    more = page[limit - 1].public if len(page) > limit else None
+    return reply({"answers": [_line(each) for each in page[:limit]], "next": more})
+
+
+@router.get("/v1/answers/{public}", summary="One of your answers")
+def one(
+    public: str,
+    request: Request,
+    level: str = "0.95",
+    format: str | None = None,  # noqa: A002 - the name of the parameter in the address
+    part: int = 0,
+) -> Response:
+    """Error bars at another `level`; `format` json, csv or arrow; `part` chooses among several answers."""
+    service, caller = service_of(request), signed_in(request)
+    try:
+        found = service.ledger.people.answer(caller.name, public)
+    except InvalidParameter:
+        raise not_found() from None
+    if found.state == "reserved":
+        return under_way(public)
+    if found.answer is None or "run" in json.loads(found.body):
+        return reply(_line(found))
+    answers = _answers(service, caller, found, probability("level", level, "For example 0.9."))
+    kind = format or _accepted(request)
+    if kind == "json":
+        return tagged(request, _whole(found, answers))
+    return _file(answers[integer("part", part, low=0, high=len(answers) - 1)], kind, public)
+
+
+def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) -> list[Answer]:
+    catalogue = service.ledger.catalogue
+    allotted = catalogue.number(found.dataset) in service.ledger.people.granted(caller.principal.id)
+    # Once a grant is gone, an own answer is still shown, and nothing about the budget.
+    standing = catalogue.account(found.dataset, caller.name).standing() if allotted else Standing(_NOTHING)
+    assert found.answer is not None
+    assert found.answered_at is not None
+    return recalled(found.dataset, found.body, found.answer, found.answered_at, standing, level)
+
+
+def _line(asked: Asked) -> dict[str, Any]:
+    body = json.loads(asked.body)
+    return {
+        "id": asked.public,
+        "dataset": asked.dataset,
+        "asked_at": asked.asked_at.isoformat(),
+        "answered_at": None if asked.answered_at is None else asked.answered_at.isoformat(),
+        "state": _STATES[asked.state],
+        "words": [forms.question_words(each) for each in asked_of(asked.body)],
+        "price": None if asked.charge is None else forms.amount(asked.charge),
+        "plan": None if "run" in body else asked.plan,
+        "run": asked.plan if "run" in body else None,
+    }
+
+
+def _whole(found: Asked, answers: list[Answer]) -> dict[str, Any]:
+    line = _line(found)
+    more = {"stored": True, "sql": None, "table": None, "remaining": answers[0].remaining.to_dict()}
+    return line | more | {"answers": [forms.answer(each) for each in answers]}
+
+
+def _accepted(request: Request) -> str:
+    wanted = request.headers.get("accept", "")
+    return "csv" if CSV in wanted else "arrow" if ARROW in wanted else "json"
+
+
+def _file(answer: Answer, kind: str, public: str) -> Response:
+    """Return the table of an answer as a file."""
+    if kind == "csv":
+        return _attached(answer.to_csv().encode(), CSV + "; charset=utf-8", f"{public}.csv")
+    if kind != "arrow":
+        raise Refused(400, "invalid-parameter", "format must be json, csv or arrow.")
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    table = answer.table
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return _attached(sink.getvalue().to_pybytes(), ARROW, f"{public}.arrows")
+
+
+def _attached(body: bytes, media: str, name: str) -> Response:
+    return Response(body, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})

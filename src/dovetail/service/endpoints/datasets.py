@@ -1,0 +1,66 @@
+"""What there is to ask about: the catalogue, as each caller may see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.answers.quote import Standing
+from dovetail.query.query_json import json_schema
+from dovetail.service import forms
+from dovetail.service.authentication import Caller, signed_in
+from dovetail.service.offers import Offer
+from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.routing import KeyRoute, OpenRoute
+from dovetail.service.service import Service
+
+router = APIRouter(route_class=KeyRoute, tags=["Datasets"])
+opening = APIRouter(route_class=OpenRoute, tags=["Datasets"])
+
+
+@router.get("/v1/datasets", summary="The datasets that you may ask about")
+def listed(request: Request) -> Response:
+    """Analysts see what was granted to them; curators and auditors see all."""
+    service, caller = service_of(request), signed_in(request)
+    granted = service.granted(caller)
+    offers = [each for each in service.offers.all() if granted is None or each.entry.number in granted]
+    return tagged(request, {"datasets": [described(service, caller, each) for each in offers], "next": None})
+
+
+@router.get("/v1/datasets/{name}", summary="One dataset with its public columns")
+def one(name: str, request: Request) -> Response:
+    """Schema, whom it protects, the budget and what remains of yours."""
+    service, caller = service_of(request), signed_in(request)
+    offer = service.visible(caller, name)
+    return tagged(request, with_schema(service, caller, offer))
+
+
+@opening.get("/v1/schemas/question", summary="The JSON Schema of a question")
+def question_schema() -> Response:
+    """The form `dovetail.question/1`."""
+    return reply(json_schema())
+
+
+def described(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
+    """Return a dataset as the caller may see it."""
+    entry = offer.entry
+    whole = caller.role != "analyst"
+    everybody = None
+    if whole or entry.answers == "shared":
+        everybody = service.ledger.catalogue.account(entry.name).standing()
+    return forms.dataset(entry, own_standing(service, caller, offer), everybody)
+
+
+def own_standing(service: Service, caller: Caller, offer: Offer) -> Standing | None:
+    """Return the caller's allotment and what was spent of it, None where nothing was granted."""
+    if offer.entry.number not in service.ledger.people.granted(caller.principal.id):
+        return None
+    return service.ledger.catalogue.account(offer.entry.name, caller.name).standing()
+
+
+def with_schema(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
+    """Return a dataset with its columns."""
+    shown = forms.schema(offer.schema, whole=caller.role == "curator")
+    return described(service, caller, offer) | {"schema": shown}

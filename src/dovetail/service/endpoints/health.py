@@ -1,0 +1,31 @@
+"""Is the process alive, and may it be sent requests? Nothing here tells what the service knows."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.errors import DovetailError
+from dovetail.service.problems import Refused
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import OpenRoute
+
+opening = APIRouter(route_class=OpenRoute, tags=["Health"])
+
+
+@opening.get("/healthz", summary="The process is alive")
+def alive() -> Response:
+    """It says nothing about the ledger."""
+    return reply({"status": "ok"})
+
+
+@opening.get("/readyz", summary="The ledger is writable and its head verifies")
+def ready(request: Request) -> Response:
+    """A ledger that was put back from an old copy is not ready: its witness knows better."""
+    try:
+        service_of(request).ledger.check_ready()
+    except DovetailError:
+        raise Refused(
+            503, "not-ready", "The ledger is not ready.", "Its operator looks into the log."
+        ) from None
+    return reply({"status": "ready"})

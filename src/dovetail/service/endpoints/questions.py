@@ -1,0 +1,176 @@
+"""Ask: a quote costs nothing, an answer costs exactly what was quoted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from dovetail.answers import Answer, Quote
+from dovetail.answers.table import laid_out
+from dovetail.errors import LedgerBusy
+from dovetail.query.sql import Selection
+from dovetail.service import forms
+from dovetail.service.authentication import Caller, in_role
+from dovetail.service.bodies import (
+    Asking,
+    Ordering,
+    check_sql,
+    idempotency_key,
+    one_of,
+    read_payment,
+    read_queries,
+)
+from dovetail.service.offers import Offer
+from dovetail.service.problems import Refused
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+
+router = APIRouter(route_class=KeyRoute, tags=["Questions"])
+_LONGEST = 600.0
+
+
+@router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
+def quoted(name: str, body: Asking, request: Request) -> Response:
+    """Nothing is read from the data and nothing is spent."""
+    asker = Asker.of(name, request)
+    offered, _ = asker.quote(body, None)
+    return reply(forms.quote(offered, asker.offer.entry.name))
+
+
+@router.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
+async def answered(name: str, body: Ordering, request: Request) -> Response:
+    """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
+    key, service = idempotency_key(request), service_of(request)
+    begun = monotonic()
+    asker = await run_in_threadpool(Asker.of, name, request)
+
+    def work() -> Response:
+        return reply(asker.answer(body, key))
+
+    made = await within_patience(service, asker, key, work)
+    await paced(service, name, begun)
+    return made
+
+
+async def within_patience(service: Service, asker: Asker, key: str, work: Callable[[], Response]) -> Response:
+    """Return the reply, or where to look for it if it takes long or another attempt is at work."""
+    future = asyncio.wrap_future(service.pool.submit(work))
+    patience, waited = service.settings.limits.patience, 0.0
+    while True:
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), patience)
+        except TimeoutError:
+            waited += patience
+            running = await run_in_threadpool(asker.running, key)
+            if running is not None or waited > _LONGEST:
+                # Whatever becomes of it stands in the record.
+                future.add_done_callback(lambda done: done.exception())
+                if running is None:
+                    raise LedgerBusy("The answer takes too long.", "Try again with the same key.") from None
+                return under_way(running)
+        except LedgerBusy:
+            running = await run_in_threadpool(asker.running, key)
+            if running is None:
+                raise
+            return under_way(running)
+
+
+def under_way(public: str) -> Response:
+    """Return where the answer will be."""
+    found = {"id": public, "state": "running"}
+    return reply(found, 202, Location=f"/v1/answers/{public}", Retry_After="1")
+
+
+async def paced(service: Service, name: str, begun: float) -> None:
+    """Let a reply leave at a tick that does not depend on the data; an overrun waits for the next one."""
+    tick = service.settings.pacing.get(name)
+    if tick:
+        spent = monotonic() - begun
+        await asyncio.sleep(tick * (int(spent / tick) + 1) - spent)
+
+
+class Asker:
+    """Somebody who asks about a dataset that they hold a grant for."""
+
+    def __init__(self, service: Service, caller: Caller, offer: Offer) -> None:
+        self.service, self.caller, self.offer = service, caller, offer
+        self.session = offer.session_of(caller.name)
+        self._limits = service.settings.limits
+
+    @classmethod
+    def of(cls, name: str, request: Request) -> Asker:
+        """Return who asks; whoever holds no grant learns nothing."""
+        service, caller = service_of(request), in_role(request, "analyst", "curator")
+        offer = service.visible(caller, name)
+        if offer.entry.retired:
+            raise Refused(409, "ledger-error", "This dataset was retired: nothing more is answered.")
+        return cls(service, caller, offer)
+
+    def plans(self) -> Any:
+        """Return the plans and runs that the caller may use."""
+        account = self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
+        return account.plans_of(self.caller.name)
+
+    def quote(self, body: Asking, key: str | None) -> tuple[Quote, Selection | None]:
+        """Price what a body asks."""
+        one_of(body)
+        selection = None
+        queries: Any
+        if body.sql is not None:
+            selection = self.session.read_sql(check_sql(body.sql, self._limits))
+            queries = selection.queries
+        else:
+            queries = read_queries(body.question, self._limits)
+        payment = read_payment(body.pay, self.plans() if "plan" in body.pay else [], key)
+        offered = self.session.quoted(queries, payment)
+        cells = sum(0 if each.question.discovers else each.question.cells for each in offered.asked)
+        if cells > self._limits.cells:
+            raise Refused(413, "too-large", f"{cells} cells are more than {self._limits.cells}.")
+        return offered, selection
+
+    def answer(self, body: Ordering, key: str) -> dict[str, Any]:
+        """Answer what a body asks; a quote that is named must still be the price."""
+        offered, selection = self.quote(body, key)
+        if body.quote is not None and body.quote != offered.digest:
+            now = forms.quote(offered, self.offer.entry.name)
+            raise Refused(
+                409,
+                "quote-changed",
+                "The offer is not the one that was quoted; nothing was spent.",
+                "Look at the new quote and name its digest.",
+                quote=now,
+            )
+        answers = self.session.answer(offered)
+        return self.shown(answers, offered, selection, body.sql)
+
+    def shown(
+        self, answers: list[Answer], offered: Quote, selection: Selection | None, sql: str | None
+    ) -> dict[str, Any]:
+        """Return the reply to an answered question."""
+        first = answers[0]
+        table = None if selection is None else json.loads(laid_out(str(sql), selection, answers).to_json())
+        return {
+            "id": first.reference,
+            "dataset": self.offer.entry.name,
+            "state": "answered",
+            "stored": first.stored,
+            "price": forms.amount(first.charge),
+            "remaining": first.remaining.to_dict(),
+            "answered_at": first.answered_at.isoformat(),
+            "sql": sql,
+            "answers": [forms.answer(each) for each in answers],
+            "table": table,
+        }
+
+    def running(self, key: str) -> str | None:
+        """Return the public identifier of what is being answered under a key."""
+        found = self.service.ledger.people.asked_under(self.caller.name, self.offer.entry.name, key)
+        return None if found is None else found.public

@@ -1,0 +1,92 @@
+"""Sign in with a key for a cookie, sign out, and who am I."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail import __version__
+from dovetail.errors import AccessRefused
+from dovetail.ledger import Ledger
+from dovetail.service.authentication import Caller, cookie_name, signed_in
+from dovetail.service.bodies import Body
+from dovetail.service.cookies import LIFETIME, opened, sealed
+from dovetail.service.problems import Refused, unauthenticated
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import KeyRoute, OpenRoute
+
+opening = APIRouter(route_class=OpenRoute, tags=["Signing in"])
+router = APIRouter(route_class=KeyRoute, tags=["Signing in"])
+
+
+class SignIn(Body):
+    """A key, or the code of the first start, which works once."""
+
+    key: str | None = None
+    code: str | None = None
+
+
+@opening.post("/v1/sessions", status_code=201, summary="Exchange a key for a cookie")
+def sign_in(body: SignIn, request: Request) -> Response:
+    """The cookie is for browsers: HttpOnly, SameSite=Strict, 12 hours, and it ends with its key."""
+    service = service_of(request)
+    if (body.key is None) == (body.code is None):
+        raise Refused(400, "invalid-body", 'Give either "key" or "code".')
+    try:
+        caller, public = (
+            _by_key(service.ledger, body.key) if body.key else _by_code(service.ledger, body.code)
+        )
+    except AccessRefused:
+        raise unauthenticated() from None
+    value = sealed(public, service.settings.cookie_secret)
+    ticket = opened(value, service.settings.cookie_secret)
+    made = reply(_me(Caller(caller.principal, None if ticket is None else ticket.expires)), 201)
+    _set_cookie(made, request, value, int(LIFETIME.total_seconds()))
+    return made
+
+
+@opening.delete("/v1/sessions", status_code=204, summary="Sign out")
+def sign_out(request: Request) -> Response:
+    """The cookie is removed from the browser."""
+    made = Response(status_code=204)
+    _set_cookie(made, request, "", 0)
+    return made
+
+
+@router.get("/v1/me", summary="Who am I?")
+def me(request: Request) -> Response:
+    """Your name and role."""
+    return reply(_me(signed_in(request)))
+
+
+def _by_key(ledger: Ledger, key: str) -> tuple[Caller, str]:
+    return Caller(ledger.people.whose(key)), key.split("_")[1]
+
+
+def _by_code(ledger: Ledger, code: str | None) -> tuple[Caller, str]:
+    """Use a code up; the session then hangs on the newest key of whom it belongs to."""
+    owner = ledger.people.use_up(str(code))
+    valid = [key for key in ledger.people.keys(owner.name) if not key.revoked]
+    if not valid:
+        raise AccessRefused("There is no key that the session could hang on.")
+    return Caller(owner), valid[-1].public
+
+
+def _me(caller: Caller) -> dict[str, Any]:
+    expires = None if caller.expires is None else caller.expires.isoformat()
+    who = {"id": caller.principal.public, "name": caller.principal.name, "role": caller.role}
+    return who | {"expires": expires, "version": __version__}
+
+
+def _set_cookie(made: Response, request: Request, value: str, seconds: int) -> None:
+    settings = service_of(request).settings
+    made.set_cookie(
+        cookie_name(settings),
+        value,
+        max_age=seconds,
+        secure=settings.secure,
+        httponly=True,
+        samesite="strict",
+    )

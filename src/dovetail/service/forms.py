@@ -1,0 +1,148 @@
+"""The JSON forms of what the library gives: amounts as exact decimals, standings, answers, plans."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dovetail.answers import Answer, Plan, Quote
+from dovetail.answers.numbers import told
+from dovetail.answers.quote import Standing
+from dovetail.errors import DovetailError
+from dovetail.exact.decimals import decimal_text
+from dovetail.ledger import Entry
+from dovetail.privacy import Budget, Charge
+from dovetail.query import Column, Schema
+from dovetail.query.canonical import Question
+from dovetail.query.field import written
+
+
+def amount(charge: Charge) -> dict[str, Any]:
+    """Return what was charged, without the curve that only accounting needs."""
+    said = charge.to_dict()
+    return {name: said[name] for name in ("epsilon", "zeta", "delta")}
+
+
+def exact(number: Fraction | None) -> str | None:
+    """Return a rational as a decimal where it has one."""
+    return None if number is None else decimal_text(number)
+
+
+def standing(budget: Budget, spent: Charge) -> dict[str, Any]:
+    """Return a limit, what was spent of it and what is left, as figures and in words."""
+    left = budget.remaining(spent)
+    return {
+        "budget": budget.to_dict(),
+        "spent": amount(spent),
+        "remaining": left.to_dict(),
+        "text": {"budget": str(budget), "spent": str(spent), "remaining": str(left)},
+    }
+
+
+def column(each: Column) -> dict[str, Any]:
+    """Return a column of a schema."""
+    bounds = {name: written(getattr(each, name)) for name in ("low", "high", "step")}
+    return {
+        "name": each.name,
+        "type": each.type,
+        **{name: value if value is None else str(value) for name, value in bounds.items()},
+        "values": None if each.values is None else [written(value) for value in each.values],
+        "other": each.other,
+        "reviewed": each.reviewed,
+        "decimal": each.decimal,
+        "missing_words": list(each.missing_words),
+        "note": each.note,
+    }
+
+
+def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
+    """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
+    shown = [column(each) for each in declared if whole or each.reviewed]
+    return {"columns": shown, "encoding": declared.encoding}
+
+
+ABOUT = ("title", "description", "contact", "licence")
+
+
+def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> dict[str, Any]:
+    """Return a dataset; `everybody` is what all have spent, where the reader may know it."""
+    said = entry.said
+    return {
+        "name": entry.name,
+        **{name: said.get(name) for name in ABOUT},
+        "protects": entry.protects,
+        "neighbours": said.get("neighbours", "add-remove"),
+        **{name: said.get(name) for name in ("unit", "max_rows", "max_cells")},
+        "answers": entry.answers,
+        "public": bool(said.get("public")),
+        "retired": entry.retired,
+        "version": entry.version,
+        "budget": entry.budget.to_dict(),
+        "mine": _standing(mine),
+        "all": _standing(everybody),
+        "sql_name": entry.name,
+    }
+
+
+def _standing(seen: Standing | None) -> dict[str, Any] | None:
+    return None if seen is None or seen.budget is None else standing(seen.budget, seen.spent)
+
+
+def question_words(question: Question) -> str:
+    """Return what a question is, in a few words.
+
+    >>> from dovetail.query.measures import Rows
+    >>> question_words(Question(Rows()))
+    'count'
+    """
+    columns = ", ".join(axis.field.name for axis in question.named_by)
+    some = ", some rows only" if question.where is not None else ""
+    return f"{question.measure.words()}{' by ' if columns else ''}{columns}{some}"
+
+
+def quote(offered: Quote, name: str) -> dict[str, Any]:
+    """Return a quote with its digest."""
+    now = offered.standing
+    asked = [each.question for each in offered.asked]
+    assert now.budget is not None
+    more = {
+        "digest": offered.digest,
+        "dataset": name,
+        "price": amount(offered.charge),
+        "remaining_now": now.budget.remaining(now.spent).to_dict(),
+        "words": [question_words(each) for each in asked],
+        "cells": [None if each.discovers else each.cells for each in asked],
+        "standing": {"budget": now.budget.to_dict(), "spent": now.spent.to_dict()},
+        "text": offered.words(),
+    }
+    return offered.to_dict() | more
+
+
+def answer(given: Answer) -> dict[str, Any]:
+    """Return an answer as the library writes it, with error bars that hold together, and its words."""
+    return given.to_dict() | {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+
+
+def _simultaneous(given: Answer) -> list[list[Any]] | None:
+    try:
+        bars = given.bars(given.level, simultaneous=True)
+    except DovetailError:
+        # How many keys there are is secret.
+        return None
+    measure = given.query.measure
+    ends = (told(measure, value, bar) for value, bar in zip(given.values(), bars, strict=True))
+    return [[each["low"], each["high"]] for each in ends]
+
+
+def plan(opened: Plan, name: str, *, public: str | None, called: str | None, shared: bool) -> dict[str, Any]:
+    """Return a plan by its public identifier."""
+    return opened.to_dict() | {
+        "id": public,
+        "dataset": name,
+        "name": called,
+        "noise": opened.noise.to_dict(),
+        "neighbours": opened.neighbours,
+        "price": amount(opened.charge),
+        "shared": shared,
+        "text": opened.price(),
+    }

@@ -1,0 +1,142 @@
+"""The datasets that this process answers about: each opened once, kept as the ledger's registry says.
+
+Nothing here remembers budgets, keys or grants. The registry is read again when the ledger says that a setting
+has changed, which is asked at most twice a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from dovetail.errors import DataError, DovetailError
+from dovetail.ledger import Entry, Ledger
+from dovetail.query import Schema
+from dovetail.session import Session
+
+from .settings import Settings
+from .sources import opened_source
+
+_FRESH = 0.5
+_MOST_SESSIONS = 1000
+
+
+@dataclass(slots=True)
+class Offer:
+    """A dataset that is open; `sessions` are those of its analysts, which share its data."""
+
+    entry: Entry
+    schema: Schema
+    session: Session | None
+    problem: str | None = None
+    sessions: dict[str, Session] = field(default_factory=dict)
+
+    def opened(self) -> Session:
+        """Return the session that reads the whole budget, or say that the data cannot be read."""
+        if self.session is None:
+            raise DataError(str(self.problem), "Its curator knows more.")
+        return self.session
+
+    def session_of(self, analyst: str) -> Session:
+        """Return the session in which an analyst asks."""
+        found = self.sessions.get(analyst)
+        if found is None:
+            if len(self.sessions) >= _MOST_SESSIONS:
+                self.sessions.clear()
+            found = self.sessions[analyst] = self.opened().on_behalf_of(analyst)
+        return found
+
+    def close(self) -> None:
+        """Let go of the data."""
+        if self.session is not None:
+            self.session.close()
+
+
+class Offers:
+    """The datasets by name."""
+
+    def __init__(self, ledger: Ledger, settings: Settings, report: Callable[[str], None]) -> None:
+        self._ledger, self._settings, self._report = ledger, settings, report
+        self._lock = Lock()
+        self._changed = -1
+        self._asked = 0.0
+        self._by_number: dict[int, Offer] = {}
+        self._by_name: dict[str, Offer] = {}
+
+    def find(self, name: str) -> Offer | None:
+        """Return the dataset of a name."""
+        self.refresh()
+        return self._by_name.get(name)
+
+    def all(self) -> list[Offer]:
+        """Return every dataset, oldest first."""
+        self.refresh()
+        return list(self._by_number.values())
+
+    def refresh(self, now: bool = False) -> None:
+        """Look whether the registry has changed, and open what is new."""
+        if not now and monotonic() - self._asked < _FRESH:
+            return
+        with self._lock:
+            self._asked = monotonic()
+            changed = self._ledger.catalogue.changed
+            if changed == self._changed and not now:
+                return
+            kept: dict[int, Offer] = {}
+            for entry in self._ledger.catalogue.entries():
+                if "source" in entry.said:
+                    kept[entry.number] = self._kept(entry)
+            gone = [offer for number, offer in self._by_number.items() if number not in kept]
+            self._by_number = kept
+            self._by_name = {offer.entry.name: offer for offer in kept.values()}
+            self._changed = changed
+        for offer in gone:
+            offer.close()
+
+    def reload(self, settings: Settings) -> None:
+        """Take new roots and connections, and try again what could not be opened."""
+        self._settings = settings
+        self.refresh(now=True)
+
+    def _kept(self, entry: Entry) -> Offer:
+        """Return the offer as it was opened before, or open it."""
+        before = self._by_number.get(entry.number)
+        if before is not None and before.session is not None and _same(before.entry, entry):
+            before.entry = entry
+            return before
+        schema = Schema.from_toml(entry.said.get("schema", ""))
+        try:
+            return Offer(
+                entry, schema, opened_session(entry.name, entry.said, schema, self._ledger, self._settings)
+            )
+        except DovetailError as error:
+            # What the driver says may hold an address or a path; which dataset it is, the operator may know.
+            self._report(error.code)
+            return Offer(entry, schema, None, "The data cannot be read at present.")
+
+    def close(self) -> None:
+        """Let go of all data."""
+        for offer in self._by_number.values():
+            offer.close()
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    """Tell whether an open session still serves."""
+    names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
+    return one.name == other.name and all(one.said.get(name) == other.said.get(name) for name in names)
+
+
+def opened_session(name: str, said: Any, schema: Schema, ledger: Ledger, settings: Settings) -> Session:
+    """Open the session of a dataset that is on record."""
+    return Session(
+        opened_source(said["source"], settings, name, schema),
+        ledger=ledger,
+        unit=said.get("unit"),
+        max_rows=said.get("max_rows"),
+        max_cells=said.get("max_cells"),
+        neighbours=said.get("neighbours", "add-remove"),
+        analyst="service",
+    )

@@ -1,0 +1,88 @@
+"""Put a dataset on record for a service: its budget, its policies, and what is said about it.
+
+The registry lives in the ledger. A configuration begins it; where the two differ later, the start is refused.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from dovetail.engines import connect
+from dovetail.errors import BudgetMismatch, InvalidParameter
+from dovetail.ledger import Ledger, SharedBudget
+from dovetail.privacy import Budget
+from dovetail.query import Schema
+from dovetail.query.neighbours import protected
+from dovetail.query.protection import persons as protected_persons
+from dovetail.query.schema import Table
+
+from .forms import ABOUT
+from .settings import Declared, Settings
+from .sources import opened_source
+
+_FIXED = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
+
+
+def register(
+    declared: Declared, schema: Schema, ledger: Ledger, settings: Settings, *, by: str | None = None
+) -> None:
+    """Record a new dataset after looking that its rows can be read and its columns are there."""
+    source = opened_source(declared.source, settings, declared.name, schema)
+    engine = connect(source)
+    try:
+        table: Table = schema.table(engine.columns())
+    finally:
+        engine.close()
+    persons = protected_persons(table, declared.unit, declared.max_rows, declared.max_cells)
+    protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
+    known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
+    budget = declared.budget if known else _given(declared)
+    with warnings.catch_warnings():
+        # A second name for rows that have a budget would be a second dataset that shares it.
+        warnings.simplefilter("error", SharedBudget)
+        try:
+            ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
+        except SharedBudget as shared:
+            raise BudgetMismatch(shared.problem, *shared.remedies) from None
+    ledger.set_policy(declared.name, answers=declared.answers, access="granted", by=by)
+    ledger.catalogue.describe(declared.name, description(declared, schema), by=by)
+
+
+def _given(declared: Declared) -> Budget:
+    if declared.budget is None:
+        raise InvalidParameter(
+            "budget",
+            None,
+            f"given when {declared.name!r} is first served",
+            "It is all that may ever be spent.",
+        )
+    return declared.budget
+
+
+def description(declared: Declared, schema: Schema) -> dict[str, Any]:
+    """Return what the registry keeps of a dataset beside its budget and policies."""
+    said: dict[str, Any] = {"source": dict(declared.source), "schema": schema.to_toml()}
+    said |= {"unit": declared.unit, "max_rows": declared.max_rows, "max_cells": declared.max_cells}
+    said |= {"neighbours": declared.neighbours, "public": bool(declared.about.get("public"))}
+    return said | {name: declared.about.get(name) for name in ABOUT}
+
+
+def seed(settings: Settings, ledger: Ledger, schemas: Mapping[str, Schema]) -> None:
+    """Put the datasets of the configuration on record; refuse one that differs from its record."""
+    known = {entry.name: entry for entry in ledger.catalogue.entries()}
+    for declared in settings.datasets:
+        entry, schema = known.get(declared.name), schemas[declared.name]
+        if entry is None or "source" not in entry.said:
+            register(declared, schema, ledger, settings)
+            continue
+        now = description(declared, schema)
+        differing = [name for name in _FIXED if now[name] != entry.said.get(name)]
+        if declared.budget is not None and declared.budget != entry.budget:
+            differing.append("budget")
+        if differing:
+            raise BudgetMismatch(
+                f"The configuration of {declared.name!r} and the ledger differ in {', '.join(differing)}.",
+                "The ledger's record holds. Make the configuration agree, or change the record as a curator.",
+            )

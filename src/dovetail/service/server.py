@@ -1,0 +1,170 @@
+"""Start and stop the service: the ledger first, then a socket, then one process or several."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import uvicorn
+
+from dovetail.errors import DataError
+from dovetail.ledger import Ledger
+from dovetail.query import Schema
+from dovetail.sampling import random_bytes
+
+from .app import create_app
+from .gate import Gate
+from .metrics import serve_metrics
+from .registration import seed
+from .settings import Settings
+
+CURATOR = "curator"
+_CODE_LIVES = timedelta(minutes=15)
+_GRACE = 30
+_MOST_WAITING = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is told once: where the service is, the first curator's key, and the code for the console."""
+
+    address: str
+    key: str | None
+    code: str | None
+
+
+def prepare(settings: Settings, schemas: Mapping[str, Schema]) -> tuple[str | None, str | None]:
+    """Make the ledger ready; where no curator has a key yet, return a key and a code that works once."""
+    with closing(Ledger.open(settings.ledger, create=True)) as ledger:
+        seed(settings, ledger, schemas)
+        curators = {each.id for each in ledger.people.all() if each.role == "curator"}
+        keys = ledger.people.keys()
+        if any(key.principal in curators and not key.revoked for key in keys):
+            return None, None
+        known = {each.name for each in ledger.people.all()}
+        name = next(name for name in (CURATOR, *(f"{CURATOR}{n}" for n in range(2, 99))) if name not in known)
+        ledger.people.add(name, "curator")
+        code = ledger.people.make_key(name, expires=datetime.now(UTC) + _CODE_LIVES)
+        return ledger.people.make_key(name).text, code.text
+
+
+def serve(
+    settings: Settings,
+    schemas: Mapping[str, Schema],
+    told: Callable[[Start], None],
+    reread: Callable[[], Settings] | None = None,
+) -> None:
+    """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
+    key, code = prepare(settings, schemas)
+    if not settings.cookie_secret:
+        settings = replace(settings, cookie_secret=random_bytes(32))
+    bound = _bound(settings)
+    settings = replace(settings, port=bound.getsockname()[1])
+    config = _config(settings, reread)
+    told(Start(_address(settings), key, code))
+    with closing(bound):
+        if settings.workers > 1:
+            from uvicorn.supervisors import Multiprocess
+
+            Multiprocess(config, [bound]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[bound])
+
+
+def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
+    """Return the application of one process, which opens a ledger of its own."""
+    _quiet()
+    ledger = Ledger.open(settings.ledger)
+    app = create_app(settings, ledger)
+    app.service.offers.refresh(now=True)
+    if settings.metrics_port is not None:
+        _serve_metrics(app, settings)
+    if settings.workers == 1 and hasattr(signal, "SIGHUP"):
+        with suppress(ValueError):  # not in the main thread: whoever runs it there reloads by itself
+            signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(app, reread)).start())
+    return app
+
+
+def _reload(app: Gate, reread: Callable[[], Settings] | None) -> None:
+    """Take new limits, roots and connections; the address stays what it is."""
+    service = app.service
+    try:
+        service.reload(service.settings if reread is None else reread())
+    except Exception as error:  # noqa: BLE001 - a mistake in the file must not stop the service
+        service.log.fault(error)
+        return
+    service.log.info("reloaded")
+
+
+def _config(settings: Settings, reread: Callable[[], Settings] | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(worker, settings, reread),
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        ssl_certfile=None if settings.tls_certificate is None else str(settings.tls_certificate),
+        ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=15,
+        limit_concurrency=_MOST_WAITING,
+        lifespan="on",
+        ws="none",
+    )
+
+
+def _bound(settings: Settings) -> socket.socket:
+    """Return a socket that listens, before anything is promised."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((settings.host, settings.port))
+    except OSError as error:
+        made.close()
+        raise DataError(
+            f"The service cannot listen at {settings.host}, port {settings.port}: {error.strerror}.",
+            "Choose another port; 0 takes any that is free.",
+        ) from None
+    made.set_inheritable(True)
+    return made
+
+
+def _address(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    shown = "localhost" if settings.host in ("0.0.0.0", "::") else host
+    return f"{'https' if settings.tls else 'http'}://{shown}:{settings.port}"
+
+
+def _serve_metrics(app: Gate, settings: Settings) -> Any:
+    """Serve figures on the port of the configuration, or for a further worker on the next free one."""
+    assert settings.metrics_port is not None
+    for port in range(settings.metrics_port, settings.metrics_port + max(settings.workers, 1)):
+        with suppress(OSError):
+            return serve_metrics(app.service.metrics, "127.0.0.1", port)
+    app.service.log.warning("no port for metrics")
+    return None
+
+
+def _quiet() -> None:
+    """Let the server's own log through from warnings on; addresses of requests stay out of it."""
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("dovetail").setLevel(logging.ERROR)
+
+
+def data_root(path: Path) -> Path:
+    """Return a folder that may hold data, or say that it is none."""
+    if not path.is_dir():
+        raise DataError(f"{path} is not a folder.")
+    return path.resolve()

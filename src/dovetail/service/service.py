@@ -1,0 +1,109 @@
+"""What the endpoints share: ledger, datasets, limits, the pool that answers; no budget, no key."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+from fastapi import Request
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from dovetail.ledger import Ledger
+
+from .authentication import Caller
+from .logs import Log
+from .metrics import Metrics
+from .offers import Offer, Offers
+from .problems import Refused, not_found
+from .settings import Settings
+
+_MOST_REPLIES = 1000
+
+
+class Service:
+    """One process of the service."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.settings, self.ledger = settings, ledger
+        self.log, self.metrics = Log(), Metrics()
+        self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
+        self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
+        self.replies = Replies()
+        self._rate = parse(settings.limits.rate)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    def check_rate(self, request: Request, caller: Caller | None) -> None:
+        """Refuse who asks too often; each worker counts for itself."""
+        who = caller.principal.public if caller else f"from {request.client.host if request.client else ''}"
+        if not self._limiter.hit(self._rate, who):
+            raise Refused(
+                429, "too-many-requests", "These are too many requests.", "Try again a little later."
+            )
+
+    def visible(self, caller: Caller | None, name: str) -> Offer:
+        """Return a dataset that the caller may know of; all others are not found, and cost the same work."""
+        offer = self.offers.find(name)
+        granted = self.granted(caller)
+        if offer is None or (granted is not None and offer.entry.number not in granted):
+            raise not_found()
+        return offer
+
+    def granted(self, caller: Caller | None) -> set[int] | None:
+        """Return the datasets that an analyst holds a grant for; None stands for all of them."""
+        if caller is None:
+            return {offer.entry.number for offer in self.offers.all() if offer.entry.said.get("public")}
+        return None if caller.role != "analyst" else self.ledger.people.granted(caller.principal.id)
+
+    def reload(self, settings: Settings) -> None:
+        """Take new settings; the address, the ledger and the cookies stay as they are."""
+        kept = {name: getattr(self.settings, name) for name in ("ledger", "host", "port", "cookie_secret")}
+        self.settings = replace(settings, **kept)
+        self._rate = parse(self.settings.limits.rate)
+        self.offers.reload(self.settings)
+
+    def close(self) -> None:
+        """Finish what is being answered, then let go of data and ledger."""
+        self.pool.shutdown(wait=True)
+        self.offers.close()
+        self.ledger.close()
+
+
+class Replies:
+    """What was replied to a curator's request under its key, for a retry that reaches the same worker.
+
+    What matters twice is safe in the ledger itself: names are unique, budgets and grants are set, not added.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[tuple[str, str, str], tuple[str, Any]] = OrderedDict()
+
+    def find(self, request: Request, caller: Caller, key: str, body: bytes) -> Any:
+        """Return what was replied before, None where nothing was; refuse a key that had another body."""
+        place, digest = self._named(request, caller, key), sha256(body).hexdigest()
+        with self._lock:
+            kept = self._kept.get(place)
+        if kept is not None and kept[0] != digest:
+            raise Refused(
+                422,
+                "request-conflict",
+                "This Idempotency-Key was used for another request.",
+                "Use one for each.",
+            )
+        return None if kept is None else kept[1]
+
+    def keep(self, request: Request, caller: Caller, key: str, body: bytes, reply: Any) -> None:
+        """Keep a reply for a while."""
+        with self._lock:
+            self._kept[self._named(request, caller, key)] = sha256(body).hexdigest(), reply
+            while len(self._kept) > _MOST_REPLIES:
+                self._kept.popitem(last=False)
+
+    def _named(self, request: Request, caller: Caller, key: str) -> tuple[str, str, str]:
+        return caller.principal.public, str(request.scope.get("dovetail.route")), key

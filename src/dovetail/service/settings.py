@@ -1,0 +1,106 @@
+"""What a service is started with; `config_file.py` reads it from TOML, the command line makes it directly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from dovetail.errors import InvalidParameter
+from dovetail.privacy import Budget
+
+PORT = 8321
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A dataset that the configuration declares; the ledger's registry begins with it.
+
+    `source` says where the rows are, in the form that the registry keeps (see `sources.py`).
+    """
+
+    name: str
+    source: Mapping[str, Any]
+    budget: Budget | None = None
+    schema: str | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    max_cells: int | None = None
+    neighbours: str = "add-remove"
+    answers: str = "own"
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a request may ask for at most; all of it is looked at before anything is parsed or run."""
+
+    body: int = 1 << 20
+    depth: int = 32
+    sql: int = 20_000
+    cells: int = 100_000
+    batch: int = 100
+    rate: str = "600/minute"
+    body_seconds: float = 20
+    patience: float = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that a process of the service needs to begin."""
+
+    ledger: str
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    behind_proxy: bool = False
+    workers: int = 1
+    threads: int = 16
+    metrics_port: int | None = None
+    data_roots: Mapping[str, Path] = field(default_factory=dict)
+    connections: Mapping[str, str] = field(default_factory=dict)
+    datasets: tuple[Declared, ...] = ()
+    pacing: Mapping[str, float] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    cookie_secret: bytes = field(default=b"", repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise InvalidParameter("tls_key", None, "given together with the certificate")
+        if not (self.loopback or self.tls or self.behind_proxy):
+            raise InvalidParameter(
+                "host",
+                self.host,
+                "an address of this machine alone, such as 127.0.0.1",
+                "Keys would travel in the clear. Give a certificate and its key, or say that a proxy in "
+                "front of the service speaks TLS.",
+            )
+
+    @property
+    def loopback(self) -> bool:
+        """Tell whether only this machine reaches the service."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def tls(self) -> bool:
+        """Tell whether the service itself speaks TLS."""
+        return self.tls_certificate is not None
+
+    @property
+    def secure(self) -> bool:
+        """Tell whether browsers reach it by HTTPS."""
+        return self.tls or self.behind_proxy
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The names that a request may call the service by."""
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)
+        return frozenset(name.lower() for name in (*LOOPBACK, *own, *self.hosts))

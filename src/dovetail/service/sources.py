@@ -1,0 +1,88 @@
+"""Find the rows that the registry names: below a data root, by a named connection, or shipped.
+
+    {"root": "data", "path": "visits/2025.csv"}      a file or folder below a configured root
+    {"path": "/srv/people.csv"}                      a file that the operator named at the start
+    {"connection": "clinic", "table": "visits"}      a table of a server; the configuration has its password
+    {"shipped": "adult"}                             data that ship with the package
+
+Over HTTP only the first, third and last form are accepted: no free path, no address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dovetail.engines import Source
+from dovetail.engines.source import FORMATS
+from dovetail.errors import DataError, InvalidParameter
+from dovetail.query import Schema
+
+from .settings import Settings
+
+_FORMS = ({"root", "path"}, {"root", "path", "table"}, {"connection", "table"}, {"shipped"})
+_MOST_LISTED = 1000
+
+
+def opened_source(said: Mapping[str, Any], settings: Settings, name: str, schema: Schema | None) -> Source:
+    """Return the source that a form names."""
+    if "shipped" in said:
+        from dovetail import datasets
+
+        if said["shipped"] != "adult":
+            raise InvalidParameter("shipped", said["shipped"], "data that ship with Dovetail: adult")
+        shipped = datasets.adult()
+        return Source.of(shipped, name=name, schema=schema or shipped.schema)
+    if "connection" in said:
+        address = settings.connections.get(said["connection"])
+        if address is None:
+            raise DataError("The configuration has no connection of this name.", "Its operator adds it.")
+        return Source.of(address, name=name, schema=schema, table=said["table"])
+    place = below_root(said, settings) if "root" in said else Path(said["path"])
+    return Source.of(place, name=name, schema=schema, table=said.get("table"))
+
+
+def check_form(said: object) -> Mapping[str, Any]:
+    """Return a source as a request may name it."""
+    known = isinstance(said, Mapping) and set(said) in _FORMS
+    if isinstance(said, Mapping) and known and all(isinstance(each, str) and each for each in said.values()):
+        return said
+    raise InvalidParameter(
+        "source",
+        sorted(said) if isinstance(said, Mapping) else said,
+        "a root and a path, a connection and a table, or shipped data",
+        "GET /v1/sources lists what there is.",
+    )
+
+
+def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
+    """Return a path below a data root; links that lead out of it are not followed."""
+    root: Path | None = settings.data_roots.get(said["root"])
+    unknown = InvalidParameter(
+        "path", said["path"], "a file or folder below a data root of the configuration"
+    )
+    if root is None or "\0" in said["path"]:
+        raise unknown
+    try:
+        found: Path = (root / said["path"]).resolve()
+        inside = found.is_relative_to(root.resolve()) and found.exists()
+    except (OSError, ValueError):
+        inside = False
+    if not inside:
+        raise unknown
+    return found
+
+
+def listed_roots(settings: Settings) -> list[dict[str, Any]]:
+    """Return the files and folders at the top of each data root."""
+    found = []
+    for name, root in settings.data_roots.items():
+        files = []
+        for entry in sorted(root.iterdir()) if root.is_dir() else []:
+            if entry.name.startswith((".", "_")):
+                continue
+            if entry.is_dir() or FORMATS.get(entry.suffix.lower()):
+                files.append(entry.name + ("/" if entry.is_dir() else ""))
+        found.append({"name": name, "files": files[:_MOST_LISTED]})
+    return found

@@ -1,0 +1,67 @@
+"""Read a body as JSON, strictly: bounded in depth before it is parsed, each member once, numbers exact."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from .problems import Refused
+
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
+_LONGEST_NUMBER = 1000
+
+
+def read_json(body: bytes, depth: int) -> Any:
+    """Return what a body says; a number with a fraction or an exponent is a Decimal.
+
+    >>> read_json(b'{"within": 0.1}', 8)
+    {'within': Decimal('0.1')}
+    """
+    check_depth(body, depth)
+    try:
+        return json.loads(
+            body.decode("utf-8"),
+            parse_float=_decimal,
+            parse_int=_integer,
+            parse_constant=_constant,
+            object_pairs_hook=_members,
+        )
+    except (ValueError, RecursionError):
+        raise Refused(
+            400, "invalid-body", "The body is not JSON in UTF-8, in which each member stands once."
+        ) from None
+
+
+def check_depth(body: bytes, depth: int) -> None:
+    """Refuse a body whose lists and objects are nested deeper than this."""
+    level = 0
+    for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
+        level += 1 if bracket[0] in b"[{" else -1
+        if level > depth:
+            raise Refused(413, "too-large", f"The body is nested deeper than {depth} levels.")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a member stands twice")
+    return found
+
+
+def _decimal(text: str) -> Decimal:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError("a number is too long")
+    return Decimal(text)
+
+
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError("a number is too long")
+    return int(text)
+
+
+def _constant(_text: str) -> Any:
+    raise ValueError("not a number of JSON")

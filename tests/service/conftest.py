@@ -1,0 +1,117 @@
+"""A service in this process: the Adult data, a curator, two analysts with allotments, an auditor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import dovetail as dv
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget
+from dovetail.service.app import create_app
+from dovetail.service.registration import seed
+from dovetail.service.settings import Declared, Settings
+
+ADULT = Declared("adult", {"shipped": "adult"}, Budget.pure(3), about={"title": "Adult census"})
+_numbers = count()
+
+
+@dataclass
+class Desk:
+    """One person at the service."""
+
+    client: TestClient
+    key: str | None
+    id: str = ""
+    name: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def get(self, path: str, **more: Any) -> Any:
+        return self._send("GET", path, **more)
+
+    def post(self, path: str, json: Any = None, *, key: str | None = "", **more: Any) -> Any:
+        """Send a body; each request has an Idempotency-Key of its own unless another is given."""
+        headers = dict(more.pop("headers", {}))
+        if key is not None:
+            headers["Idempotency-Key"] = key or f"test-{next(_numbers)}"
+        return self._send("POST", path, json=json, headers=headers, **more)
+
+    def send(self, method: str, path: str, **more: Any) -> Any:
+        return self._send(method, path, **more)
+
+    def _send(self, method: str, path: str, **more: Any) -> Any:
+        headers = self.headers | dict(more.pop("headers", {}))
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
+        return self.client.request(method, path, headers=headers, **more)
+
+
+@dataclass
+class House:
+    """A running service and whom it knows."""
+
+    settings: Settings
+    ledger: Ledger
+    client: TestClient
+    people: dict[str, Desk]
+    app: Any
+
+    def __getattr__(self, name: str) -> Desk:
+        return self.people[name]
+
+
+def opened(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **more: Any) -> House:
+    """Start a service; `ann` and `bob` are granted epsilon 1 each of the first dataset."""
+    ledger = Ledger.create(folder / "service.ledger")
+    settings = Settings(str(folder / "service.ledger"), datasets=declared, cookie_secret=b"s" * 32, **more)
+    seed(settings, ledger, {each.name: _schema(each) for each in declared})
+    app = create_app(settings, ledger)
+    client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+    people = {"nobody": Desk(client, None)}
+    for name, role in (
+        ("carl", "curator"),
+        ("ann", "analyst"),
+        ("bob", "analyst"),
+        ("eve", "analyst"),
+        ("aud", "auditor"),
+    ):
+        made = ledger.people.add(name, role)
+        people[name] = Desk(client, ledger.people.make_key(name).text, made.public, name)
+    for name in ("ann", "bob"):
+        ledger.people.grant(name, declared[0].name, Budget.pure(1))
+    return House(settings, ledger, client, people, app)
+
+
+def _schema(declared: Declared) -> Any:
+    shipped = dv.datasets.adult().schema
+    return shipped if "shipped" in declared.source else dv.Schema.from_toml(declared.schema or "")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = opened(tmp_path)
+    with made.client:
+        yield made
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[..., House]]:
+    """Return what starts a service with other settings."""
+    made: list[House] = []
+
+    def start(**more: Any) -> House:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(opened(folder, **more))
+        made[-1].client.__enter__()
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.client.__exit__(None, None, None)
