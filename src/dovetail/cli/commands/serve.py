@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from dovetail.service.server import Start
     from dovetail.service.settings import Settings
 
-Data = Annotated[str | None, typer.Argument(help="A file, a folder, postgresql://..., or adult.")]
+Data = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="A file, a folder, postgresql://..., or adult.")
+]
 Config = Annotated[Path | None, typer.Option(metavar="FILE", help="The settings of a service, in TOML.")]
 Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where to listen; 127.0.0.1 if left out.")]
 Port = Annotated[int | None, typer.Option(help="The port; 8321 if left out, 0 for any.")]
