@@ -90,4 +90,4 @@ def typed(**columns: tuple[Any, list[Any]]) -> pyarrow.Table:
 def cells(engine: Engine, query: Any, schema: Schema | None = None) -> list[Any]:
     """Return the true aggregates; a cell of one number as that number."""
     question = query.checked((schema or Schema()).table(engine.columns()))
-    return [cell if len(cell) > 1 else cell[0] for cell in true_cells(engine, question)]
+    return [tuple(map(int, cell)) if len(cell) > 1 else cell[0] for cell in true_cells(engine, question)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
 from scipy.stats import binomtest
 
 from dovetail.answers.threshold import Threshold
@@ -16,9 +18,10 @@ from dovetail.query.partitions import Discovered
 from dovetail.release.mechanism import discovered, noised
 
 
-def test_every_integer_of_a_cell_gets_a_noise_of_its_own_from_its_component() -> None:
+@pytest.mark.parametrize("kind", [tuple, np.array])
+def test_every_integer_of_a_cell_gets_a_noise_of_its_own_from_its_component(kind: Any) -> None:
     """The narrow noise is 0 but for a chance of 1e-25; two of the wide ones agree with one of 1e-13."""
-    true = [(1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12)]
+    true = [kind(cell) for cell in ((1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12))]
     components = [
         Component("level", COUNTED, 1),
         Component("level", COUNTED, 2),
@@ -37,6 +40,15 @@ def test_every_integer_of_a_cell_gets_a_noise_of_its_own_from_its_component() ->
         )
         == 7
     )
+
+
+def test_arrays_of_counts_beyond_64_bits_are_added_in_python() -> None:
+    top = 2**63 - 2
+    components = [Component("level", COUNTED, 3)]
+    for _ in range(20):
+        (cell,) = noised([np.array([top, 5, 0])], components, [Geometric("0.01")]).cells
+        assert abs(cell[0] - top) < 10**5
+        assert all(type(value) is int for value in cell)
 
 
 def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:

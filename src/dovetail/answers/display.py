@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from html import escape
@@ -14,6 +14,7 @@ from dovetail.privacy.charge import shown_number
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Constant
 from dovetail.query.measures import Bar
+from dovetail.query.partitions import Axis
 
 from .numbers import label
 from .plan import Plan
@@ -187,9 +188,9 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
     )
 
 
-def heading(answer: Shown) -> str:
-    """Return what a picture of the answer is about."""
-    columns = ", ".join(axis.field.name for axis in answer.query.named_by)
+def heading(answer: Shown, axes: Sequence[Axis] | None = None) -> str:
+    """Return what a picture of the answer is about; `axes` are what it names, if not all of them."""
+    columns = ", ".join(axis.field.name for axis in (answer.query.named_by if axes is None else axes))
     some = ", some rows only" if answer.query.where is not None else ""
     return f"{titled(answer)}{' by ' if columns else ''}{columns}{some}"
 

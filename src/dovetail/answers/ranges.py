@@ -120,7 +120,7 @@ class RangeAnswer(Answer):
         return draw_bands(
             places,
             curves,
-            title=heading(self),
+            title=heading(self, self.query.axes),
             across=self._measure.steps.field.name,
             scale=axis_words(self, f"rows up to each value, band at {percent(self.level)}"),
             ax=ax,

@@ -10,37 +10,65 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from dovetail.errors import InvalidQuery
 from dovetail.query.canonical import Question
-from dovetail.query.field import Constant
-from dovetail.query.measures import HeldParts
-from dovetail.query.partitions import (
-    Cell,
-    Discovered,
-    Keys,
-    ListedAxis,
-    Steps,
-    listed_axes,
-    public_cells,
-)
+from dovetail.query.measures import Cells, HeldParts, RowCount
+from dovetail.query.partitions import Cell, Discovered, Keys, listed_axes, public_cells
 
+from .cell_places import NOWHERE, Places, Values, whole_numbers
 from .contribution_bounding import bounded_statement
-from .engine import Batches, Engine
-from .row_expressions import aggregates, cell_columns, in_some_cell, needs_flag, on_lattice, spelled
+from .engine import Batches, Column, Engine
+from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice, spelled
+
+# More counts than these are read as arrays; for fewer, it would take longer to load what makes them.
+_FEW = 1000
 
 
-def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[tuple[int, ...]]:
+def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> Cells:
     """Return the true components of every cell, the last axis running fastest.
 
     `secret` keys the choice among the rows of a person who has more than the question may use.
     """
-    axes, measure = listed_axes(question.partition), question.measure
+    measure = question.measure
     if measure.sparse:
         return [measure.released_sparsely(held_places(engine, question, secret))]
-    places = [_Places(axis) for axis in axes]
-    empty = [0] * len(measure.aggregates())
+    many = public_cells(question.partition) > _FEW and measure.aggregates() == (RowCount(),)
+    read: Any = _counts if many else _totals
+    parts: Cells = read(engine, question, secret)
+    each = public_cells(measure.partition())
+    return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
+
+
+def _counts(engine: Engine, question: Question, secret: bytes) -> NDArray[np.int64]:
+    """Return the number of rows of every part of every cell, one a line."""
+    axes = listed_axes(question.partition)
+    takers = [Places(axis) for axis in axes]
+    counts = np.zeros(public_cells(axes), np.int64)
+    with closing(engine.column_batches(_statement(engine, question, secret))) as batches:
+        for batch in batches:
+            columns = iter(batch)
+            at, inside = _flat(takers, columns)
+            np.add.at(counts, at[inside], whole_numbers(next(columns))[inside])
+    return counts[:, None]
+
+
+def _flat(takers: Sequence[Places], columns: Iterator[Column]) -> tuple[NDArray[Any], Any]:
+    """Return the number of each group's cell, and which groups have one; without axes all are in cell 0."""
+    at, inside = np.zeros(1, np.int64), np.ones(1, np.bool_)
+    for taker in takers:
+        places = taker.take_all(columns)
+        at, inside = at * taker.cells + places, inside & (places != NOWHERE)
+    return at, inside
+
+
+def _totals(engine: Engine, question: Question, secret: bytes) -> list[list[int]]:
+    """Return the aggregates of every part of every cell, sums of any size among them."""
+    axes = listed_axes(question.partition)
+    places = [Places(axis) for axis in axes]
+    empty = [0] * len(question.measure.aggregates())
     parts = [empty] * public_cells(axes)
     for row in engine.fetch(_statement(engine, question, secret)):
         items = iter(row)
@@ -50,8 +78,7 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> list[
             at = None if at is None or number is None else at * place.cells + number
         if at is not None:
             parts[at] = [have + int(more or 0) for have, more in zip(parts[at], items, strict=True)]
-    each = public_cells(measure.partition())
-    return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
+    return parts
 
 
 def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batches:
@@ -67,15 +94,14 @@ def held_places(engine: Engine, question: Question, secret: bytes = b"") -> Iter
 
     For public axes only; what an engine let pass but has no cell is left out.
     """
-    takers = [_Places(axis) for axis in listed_axes(question.partition)]
+    takers = [Places(axis) for axis in listed_axes(question.partition)]
     # Closed when stopped on the way, too: a traceback that somebody keeps must not keep the engine busy.
-    with closing(held_cells(engine, question, secret)) as batches:
-        for rows in batches:
-            columns = zip(*rows, strict=True)
+    with closing(engine.column_batches(_statement(engine, question, secret))) as batches:
+        for batch in batches:
+            columns = iter(batch)
             places = np.array([taker.take_all(columns) for taker in takers], np.int64)
-            counts = np.array([int(count) for count in next(columns)], np.int64)
-            inside = (places >= 0).all(axis=0)
-            yield places[:, inside], counts[inside]
+            counts, inside = whole_numbers(next(columns)), (places != NOWHERE).all(axis=0)
+            yield (places, counts) if inside.all() else (places[:, inside], counts[inside])
 
 
 def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
@@ -83,7 +109,7 @@ def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
 
     None for a text with NUL, which none can name, and for what an engine let pass but has no cell.
     """
-    takers = [_Values(axis) if isinstance(axis, Discovered) else _Places(axis) for axis in question.axes]
+    takers = [Values(axis) if isinstance(axis, Discovered) else Places(axis) for axis in question.axes]
 
     def read(row: tuple[Any, ...]) -> Cell | None:
         items = iter(row)
@@ -91,7 +117,7 @@ def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
             cell = tuple(taker.take(items) for taker in takers)
         except InvalidQuery:
             return None
-        placed = all(at is not None or isinstance(by, _Values) for at, by in zip(cell, takers, strict=True))
+        placed = all(at is not None or isinstance(by, Values) for at, by in zip(cell, takers, strict=True))
         return cell if placed else None
 
     return read
@@ -100,53 +126,6 @@ def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
 def _statement(engine: Engine, question: Question, secret: bytes) -> Any:
     bounded = question.persons is not None
     return bounded_statement(engine, question, secret) if bounded else statement(engine, question)
-
-
-class _Values:
-    """Read the value by which a group was made."""
-
-    def __init__(self, axis: Discovered) -> None:
-        self._field = axis.field
-
-    def take(self, items: Iterator[Any]) -> Constant | None:
-        value = next(items)
-        return None if value is None else self._field.constant(value)
-
-
-class _Places:
-    """Find the number of the cell that a group belongs to, None for no cell."""
-
-    def __init__(self, axis: ListedAxis) -> None:
-        self._flagged = needs_flag(axis)
-        self.cells = axis.cells
-        self._other = None if axis.other is None else axis.cells - 1
-        values: Sequence[Any] = range(axis.cells if axis.other is None else axis.cells - 1)
-        if isinstance(axis, Keys):
-            values = axis.values
-        elif isinstance(axis, Steps):
-            values = range(axis.lattice.low, axis.lattice.high + 1)
-        self._numbers = {value: number for number, value in enumerate(values)}
-        self._missing = self._numbers.get(None, self._other)
-
-    def take(self, items: Iterator[Any]) -> int | None:
-        value = next(items)
-        missing = next(items) if self._flagged else value is None
-        if value is None:
-            return self._missing if missing else self._other
-        return self._numbers.get(value, self._other)
-
-    def take_all(self, columns: Iterator[Sequence[Any]]) -> list[int]:
-        """Find the cells of many groups, column by column; -1 for no cell."""
-        other, missing = (-1 if place is None else place for place in (self._other, self._missing))
-        values, numbers = next(columns), self._numbers
-        if not self._flagged:
-            numbers = numbers | {None: missing}
-            return [numbers.get(value, other) for value in values]
-        flags = next(columns)
-        return [
-            numbers.get(value, other) if value is not None else missing if flag else other
-            for value, flag in zip(values, flags, strict=True)
-        ]
 
 
 def statement(engine: Engine, question: Question) -> Any:

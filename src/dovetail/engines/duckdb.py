@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -23,7 +23,7 @@ from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import Layout, csv_layout
 from .duckdb_catalog import catalogued
 from .duckdb_values import spelled_value, stored_as, word_of
-from .engine import BATCH, Batches
+from .engine import BATCH, Batches, ColumnBatches
 from .failure import unreadable
 from .file_names import PlainNames
 from .interrupts import interruptible
@@ -35,6 +35,7 @@ _ELAPSED = {
     "date": "CAST(x - CAST('1970-01-01' AS DATE) AS BIGINT)",
     "timestamp": "epoch_us(x)",
 }
+_Read = TypeVar("_Read")
 _SEPARATOR = "\x1f"
 # DuckDB leaves out a line that is longer than its limit, and takes the memory only where a line needs it.
 # Several readers at once would guess where rows begin, and fail on a line break inside of quotes.
@@ -202,7 +203,7 @@ class DuckDB:
         try:
             with self._lock:
                 # All rows at once: a half-read result would keep the connection busy.
-                return self._started(text, lambda result: result.fetchall())
+                return self._started(lambda connection: connection.execute(text).fetchall())
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
@@ -210,15 +211,28 @@ class DuckDB:
         text = self._spelled(statement)
         try:
             with self._lock:
-                rows = self._started(text, lambda result: result.fetchmany(BATCH))
+                rows = self._started(lambda connection: connection.execute(text).fetchmany(BATCH))
                 while rows:
                     yield rows
                     rows = _stoppable(self._connection, lambda result: result.fetchmany(BATCH))
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
 
-    def _started(self, text: str, read: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
-        """Run a statement and return its first rows.
+    def column_batches(self, statement: exp.Select) -> ColumnBatches:
+        text = self._spelled(statement)
+        try:
+            with self._lock:
+                reader, batch = self._started(lambda connection: _first_batch(connection, text))
+                # Closed whatever happens: an open reader would keep the connection busy.
+                with reader:
+                    while batch is not None:
+                        yield list(batch.columns)
+                        batch = _stoppable(self._connection, lambda _: next(reader, None))
+        except Exception as error:  # noqa: BLE001
+            raise unreadable(self._name, error) from None
+
+    def _started(self, read: Callable[[Any], _Read]) -> _Read:
+        """Run a statement through a connection and return its first rows.
 
         DuckDB's own reader stops at a text or a time in a Parquet file that it cannot decode. From then on
         the files are read through Arrow, where such a value is missing.
@@ -226,13 +240,13 @@ class DuckDB:
         import duckdb
 
         try:
-            return _stoppable(self._connection, lambda connection: read(connection.execute(text)))
+            return _stoppable(self._connection, read)
         except duckdb.InterruptException:
             raise
         except duckdb.Error:
             if not self._direct:
                 raise
-        return _stoppable(self._by_arrow(), lambda connection: read(connection.execute(text)))
+        return _stoppable(self._by_arrow(), read)
 
     def _by_arrow(self) -> Any:
         """Read Parquet files through Arrow from now on, and return the connection."""
@@ -278,7 +292,22 @@ def _own_connection() -> Any:
     return connection
 
 
-def _stoppable(connection: Any, work: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+def _first_batch(connection: Any, text: str) -> tuple[Any, Any]:
+    """Return what reads a result column by column, and its first batch."""
+    if hasattr(connection, "complete"):
+        # From DuckDB 2 on, the result of the statement before has to be done with, even when all was read.
+        connection.complete()
+    found = connection.sql(text)
+    read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
+    reader = read(BATCH)
+    try:
+        return reader, next(reader, None)
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _stoppable(connection: Any, work: Callable[[Any], _Read]) -> _Read:
     """Return what `work` reads through a connection; Ctrl-C stops it."""
     return interruptible(lambda: work(connection), connection.interrupt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from contextlib import closing
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +12,16 @@ from dovetail.query.schema import Stored
 
 BATCH = 100_000
 Batches: TypeAlias = Generator[list[tuple[Any, ...]], None, None]
+Column: TypeAlias = Any
+"""A list, or an array of Arrow's."""
+ColumnBatches: TypeAlias = Generator[list[Column], None, None]
+
+
+def in_columns(batches: Batches) -> ColumnBatches:
+    """Yield batches of rows as columns, and close what gives them when closed."""
+    with closing(batches):
+        for rows in batches:
+            yield [list(column) for column in zip(*rows, strict=True)]
 
 
 class Engine(Protocol):
@@ -61,6 +72,9 @@ class Engine(Protocol):
 
         Until it ends or is closed, the engine may be busy with it and let nothing else in.
         """
+
+    def column_batches(self, statement: Any) -> ColumnBatches:
+        """Run an aggregation like `batches` and yield its columns, some rows at a time."""
 
     def close(self) -> None:
         """Let go of the data."""

@@ -14,7 +14,7 @@ from dovetail.postgresql import REPLY_LIMIT, failure_of, limit_replies, wait_lon
 from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
-from .engine import BATCH, Batches
+from .engine import BATCH, Batches, ColumnBatches, in_columns
 from .failure import missing_extra, unreadable
 from .postgres_values import TYPES, spelled_value
 from .source import Source
@@ -159,6 +159,9 @@ class Postgres:
         with self._asked(statement, stream_results=True, max_row_buffer=BATCH) as rows:
             for batch in rows.partitions(BATCH):
                 yield [tuple(row) for row in batch]
+
+    def column_batches(self, statement: exp.Select) -> ColumnBatches:
+        return in_columns(self.batches(statement))
 
     @contextmanager
     def _asked(self, statement: exp.Select, **options: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
 from .column_names import check_names
-from .engine import BATCH, Batches
+from .engine import BATCH, Batches, ColumnBatches, in_columns
 from .failure import missing_extra, unreadable
 from .interrupts import interruptible
 from .source import Source
@@ -117,6 +117,9 @@ class Spark:
                 yield batch
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
+
+    def column_batches(self, statement: exp.Select) -> ColumnBatches:
+        return in_columns(self.batches(statement))
 
     def _stoppable(self, work: Callable[[], Any]) -> Any:
         context = self._session.sparkContext

@@ -58,7 +58,7 @@ def draw_bars(
     ax.set_title(f"{title} (the first {count}; {more} more)" if more > 0 else title, parse_math=False)
     ax.set_xlabel(scale, parse_math=False)
     if times:
-        ax.xaxis_date()
+        _mark_days(ax)
     else:
         ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.grid(axis="x", alpha=0.3)
@@ -71,3 +71,15 @@ def _make_room(ax: Any, lows: Sequence[float], highs: Sequence[float], longest: 
     low, high = min(lows, default=0.0), max(highs, default=0.0)
     span = (high - low) or 1.0
     ax.set_xlim(low - 0.02 * span if low else 0, high + span * min(0.06 + 0.016 * longest, 0.6))
+
+
+def _mark_days(ax: Any) -> None:
+    """Write few days or times along the axis, and leave more room: their figures are long."""
+    from matplotlib import dates
+
+    made: Any = dates
+    low, high = ax.get_xlim()
+    ax.set_xlim(low, high + 0.55 * (high - low))
+    places = made.AutoDateLocator(maxticks=6)
+    ax.xaxis.set_major_locator(places)
+    ax.xaxis.set_major_formatter(made.ConciseDateFormatter(places))

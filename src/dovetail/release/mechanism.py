@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import add
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dovetail.answers.threshold import Threshold
 from dovetail.noise import IntegerNoise
@@ -31,6 +35,8 @@ def noised(
     true: Sequence[Sequence[int]], components: Sequence[Component], noises: Sequence[IntegerNoise]
 ) -> Released:
     """Add noise to the integers of every public cell: those of each component, one after another."""
+    if isinstance(true[0], np.ndarray):
+        return Released(tuple(_noised_array(np.asarray(true), components, noises)))
     columns: list[list[int]] = []
     for component, noise in zip(components, noises, strict=True):
         drawn = draws(noise, len(true) * component.parts)
@@ -40,6 +46,23 @@ def noised(
         for cell, extra in zip(true, zip(*columns, strict=True), strict=True)
     )
     return Released(cells)
+
+
+def _noised_array(
+    true: NDArray[np.int64], components: Sequence[Component], noises: Sequence[IntegerNoise]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the noisy integers of each cell, drawn as arrays; Python adds where 64 bits could overflow."""
+    blocks = [
+        np.reshape(noise.sample(len(true) * component.parts), (len(true), component.parts))
+        for component, noise in zip(components, noises, strict=True)
+    ]
+    drawn = np.concatenate(blocks, axis=1)
+    room = 2**62
+    if np.max(drawn) < room and np.min(drawn) > -room and np.max(true) < room:
+        yield from map(tuple, (true + drawn).tolist())
+    else:
+        for cell, more in zip(true.tolist(), drawn.tolist(), strict=True):
+            yield tuple(map(add, cell, more))
 
 
 def discovered(

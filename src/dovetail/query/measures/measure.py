@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dovetail.privacy import Budget
 
 Cells: TypeAlias = Sequence[Sequence[int]]
-"""The integers of every cell."""
+"""The integers of every cell, also as arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,10 @@ class Measure(ABC):
     def aggregates(self) -> tuple[Aggregate, ...]:
         """Return what is counted and added up in each part of each cell."""
 
-    def released(self, parts: Cells) -> tuple[int, ...]:
+    def released(self, parts: Cells) -> Sequence[int]:
         """Return the integers of one cell that get noise, from the aggregates of all its parts."""
         (whole,) = parts
-        return tuple(whole)
+        return tuple(map(int, whole))
 
     def released_sparsely(self, held: Iterable[HeldParts]) -> tuple[int, ...]:
         """Return the integers that get noise, from the parts that rows are in; a part may come twice."""

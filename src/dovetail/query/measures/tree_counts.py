@@ -44,9 +44,8 @@ class TreeCounts(Measure, ABC):
     def aggregates(self) -> tuple[RowCount, ...]:
         return (RowCount(),)
 
-    def released(self, parts: Cells) -> tuple[int, ...]:
-        levels = self.tree().counts(np.array([count for (count,) in parts], np.int64))
-        return tuple(count for level in levels for count in level.tolist())
+    def released(self, parts: Cells) -> Any:
+        return np.concatenate(self.tree().counts(np.asarray(parts, np.int64)[:, 0]))
 
     def components(self) -> tuple[Component, ...]:
         named = (f"blocks of {width}" for width in self.widths)
