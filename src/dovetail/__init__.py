@@ -69,6 +69,7 @@ _HOME = {
     "Plan": "answers",
     "Quote": "answers",
     "Session": "session",
+    "connect": "client",
 }
 _PACKAGES = ("audit", "datasets", "designer", "errors", "ledger", "noise", "online", "privacy", "sampling")
 
@@ -131,6 +132,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "connect",
     "datasets",
     "design",
     "designer",
@@ -146,6 +148,7 @@ __all__ = [
 if TYPE_CHECKING:
     from . import audit, datasets, designer, errors, ledger, noise, online, privacy, sampling
     from .answers import Answer, MarginalsAnswer, Plan, Quote, RangeAnswer
+    from .client import connect
     from .designer import Comparison, Design, Goal, compare, design
     from .engines import Schema, Source
     from .errors import (

@@ -22,8 +22,8 @@ from dovetail.query.partitions import Discovered
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-# They start a server or a Java machine of their own.
-ELSEWHERE = {"postgresql.md", "spark.md", "billion-rows.md"}
+# They need a server, a service or a Java machine.
+ELSEWHERE = {"postgresql.md", "spark.md", "billion-rows.md", "ask-a-service.md"}
 SLOW = {"tutorial.md"}
 PACKAGES = ("audit", "datasets", "designer", "ledger", "noise", "online", "privacy", "sampling")
 

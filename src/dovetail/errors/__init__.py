@@ -65,6 +65,11 @@ class DovetailError(Exception):
         self.place = place
         self.remedies = tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes if fix)
 
+    @classmethod
+    def json_name(cls) -> str:
+        """Return the name of this kind of error in JSON."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
     @property
     def code(self) -> str:
         """The kind of error as a word.
@@ -72,7 +77,7 @@ class DovetailError(Exception):
         >>> InvalidQuery("").code
         'invalid-query'
         """
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
+        return self.json_name()
 
     @property
     def statement(self) -> str:

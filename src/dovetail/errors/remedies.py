@@ -16,14 +16,20 @@ from typing import Any
 class Remedy:
     """One thing that a person can do."""
 
+    @classmethod
+    def json_name(cls) -> str:
+        """Return the name of this kind of remedy in JSON."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form.
 
         >>> LeaveOut("clamp").to_dict()
         {'remedy': 'leave-out', 'parameter': 'clamp'}
         """
-        word = re.sub(r"(?<!^)(?=[A-Z])", "-", type(self).__name__).lower()
-        return {"remedy": word} | {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return {"remedy": self.json_name()} | {
+            each.name: _plain(getattr(self, each.name)) for each in fields(self)
+        }
 
 
 def _plain(value: object) -> Any:

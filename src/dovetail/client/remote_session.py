@@ -1,0 +1,190 @@
+"""A session whose data, ledger and noise are a service's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as escaped
+
+from dovetail.answers.answer import Answer
+from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
+from dovetail.answers.plan import Plan
+from dovetail.answers.quote import Quote
+from dovetail.errors import InvalidParameter
+from dovetail.marginals import AskingMarginals
+from dovetail.privacy import Budget, Remaining
+from dovetail.query.query_json import to_dict
+from dovetail.query.schema import Schema, Table
+
+from .connection import Connection, new_request
+from .replies import (
+    RemoteQuote,
+    read_answer,
+    read_plan,
+    read_quote,
+    read_schema,
+    sent_payment,
+)
+
+if TYPE_CHECKING:
+    from dovetail.query.queries import Query
+    from dovetail.query.sql import Selection
+
+    from .remote_run import RemoteRun, RemoteRunDesign
+
+_KEY = "DOVETAIL_KEY"
+
+
+def connect(url: str, *, key: str | None = None, dataset: str | None = None) -> RemoteSession:
+    """Return a session on a service: the same questions, quotes and answers, paid from your allotment there.
+
+    `key` is what the curator gave you; without it, the environment variable DOVETAIL_KEY is read. `dataset`
+    may be left out where only one was granted to you.
+    """
+    given = os.environ.get(_KEY) if key is None else key
+    if not given:
+        raise InvalidParameter("key", None, f"the key that the curator gave you, here or in {_KEY}")
+    connection = Connection(url, given)
+    try:
+        return RemoteSession(connection, _chosen(connection, dataset))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _chosen(connection: Connection, dataset: str | None) -> str:
+    if dataset is not None:
+        return dataset
+    names, cursor = [], None
+    while True:
+        page = connection.get("/v1/datasets", cursor=cursor)
+        names += [str(each["name"]) for each in page["datasets"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InvalidParameter("key", "…", "one with a grant", "Ask the curator to grant you a dataset.")
+    raise InvalidParameter("dataset", None, f"one of {', '.join(names)}")
+
+
+class RemoteSession(AskingMarginals):
+    """A dataset of a service. `connect` opens it; questions are read here, and answered there.
+
+    A lost reply costs nothing twice: every request has a name, `request` where one was given, and is sent
+    again under it.
+    """
+
+    def __init__(self, connection: Connection, dataset: str) -> None:
+        self._connection = connection
+        self._path = f"/v1/datasets/{escaped(dataset, safe='')}"
+        self._about = connection.get(self._path)
+        self.name: str = self._about["name"]
+        """The dataset's name."""
+
+    def answer(self, quote: Quote) -> list[Answer]:
+        """Answer a quote of this session; it is charged exactly what was quoted, or refused."""
+        if not isinstance(quote, RemoteQuote) or quote.dataset != self.name:
+            raise InvalidParameter("quote", quote, "a quote of this session")
+        return self._paid(quote.body | {"quote": quote.offer}, quote.payment)
+
+    def _quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
+        body = self._body(queries, payment)
+        told = self._connection.post(f"{self._path}/quotes", body)
+        return read_quote(told, payment, body, self.name)
+
+    def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
+        return self._paid(self._body(queries, payment), payment)
+
+    def _paid(self, body: Mapping[str, Any], payment: Payment) -> list[Answer]:
+        once = payment.request or new_request()
+        told = self._connection.post(f"{self._path}/answers", body, once=once)
+        return [read_answer(each) for each in told["answers"]]
+
+    def _body(self, queries: Query | Iterable[Query], payment: Payment) -> dict[str, Any]:
+        """Return a request; what the schema does not allow is refused here already."""
+        listed = list(queries) if isinstance(queries, Iterable) else [queries]
+        for query in listed:
+            query.checked(self._table)
+        return {"question": [to_dict(query) for query in listed], "pay": sent_payment(payment)}
+
+    def _selection(self, text: str) -> Selection:
+        from dovetail.query.sql import read_select
+
+        return read_select(text, self._table, [self.name, self._about["sql_name"]], self._about["unit"])
+
+    def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
+        """Pay now for `queries` answers of one noise, to be asked freely one after another.
+
+        Asked for again, it is the same plan, paid once; another one on purpose needs another `name`.
+        """
+        slots = answers_planned(queries)
+        noise = noise_of_slots("design", design, designed_for(design))
+        body = {"noise": noise.to_dict(), "queries": slots, "name": name}
+        return read_plan(self._connection.post(f"{self._path}/plans", body, once=new_request()))
+
+    @property
+    def plans(self) -> list[Plan]:
+        """The plans that you may use, oldest first."""
+        return list(map(read_plan, self._connection.get("/v1/plans", dataset=self.name)["plans"]))
+
+    def quote_online(self, *columns: str, queries: int, **run: Any) -> RemoteRunDesign:
+        """Design an online run and tell its price, as `Session.quote_online`; nothing is read or spent."""
+        from .remote_run import RemoteRunDesign, request
+
+        body = request(columns, queries, run)
+        return RemoteRunDesign(self._connection.post(f"{self._path}/runs/quotes", body))
+
+    def online(self, *columns: str, queries: int, **run: Any) -> RemoteRun:
+        """Pay once, then ask counts of these columns as often as you like, as `Session.online`."""
+        from .remote_run import RemoteRun, request
+
+        body = request(columns, queries, run)
+        told = self._connection.post(f"{self._path}/runs", body, once=new_request())
+        return RemoteRun(self._connection, told, lambda query: query.checked(self._table))
+
+    @property
+    def remaining(self) -> Remaining:
+        """What your allotment can still pay, outside of plans."""
+        return Remaining.from_dict(self._fresh()["mine"]["remaining"])
+
+    @property
+    def budget(self) -> Budget:
+        """Your allotment of this dataset."""
+        return Budget.from_dict(self._fresh()["mine"]["budget"])
+
+    @property
+    def protects(self) -> str:
+        """Whom the answers protect."""
+        return str(self._about["protects"])
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What is declared public."""
+        return read_schema(self._about["schema"])
+
+    @cached_property
+    def _table(self) -> Table:
+        return self.schema.table()
+
+    def _fresh(self) -> dict[str, Any]:
+        return self._connection.get(self._path)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+    def __enter__(self) -> RemoteSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<session on {self.name!r} at {self._connection.url}; protects {self.protects}>"

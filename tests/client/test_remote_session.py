@@ -1,0 +1,141 @@
+"""A remote session asks, quotes, plans and answers as a session on the same data does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dovetail as dv
+from dovetail.client import RemoteSession
+from dovetail.client.connection import Connection
+from service.conftest import House, opened
+
+PAY: dict[str, Any] = {"noise": dv.Geometric("0.05")}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = opened(tmp_path)
+    with made.client:
+        yield made
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[dv.Session]:
+    with dv.Session(
+        dv.datasets.adult(), budget=dv.Budget.pure(1), ledger=tmp_path / "local.ledger"
+    ) as session:
+        yield session
+
+
+def session_of(house: House, name: str = "ann") -> RemoteSession:
+    desk = house.people[name]
+    assert desk.key is not None
+    connection = Connection("http://localhost", desk.key, transport=house.client._transport)
+    return RemoteSession(connection, "adult")
+
+
+QUESTIONS = {
+    "count": lambda s: s.count(where="age >= 40", **PAY),
+    "histogram": lambda s: s.histogram("sex", where="education = 'Masters'", **PAY),
+    "two-way": lambda s: s.histogram("sex", "race", **PAY),
+    "bins": lambda s: s.histogram("age", bins=[0, 30, 60, 90], **PAY),
+    "sum": lambda s: s.sum("hours_per_week", low=1, high=99, step=1, **PAY),
+    "mean": lambda s: s.mean("age", low=17, high=90, step=1, **PAY),
+    "linear": lambda s: s.linear("sex", {"Female": 1, "Male": "-1/2"}, step="1/2", **PAY),
+    "variance": lambda s: s.variance("age", low=17, high=90, step=1, **PAY),
+    "std": lambda s: s.std("age", low=17, high=90, step=1, **PAY),
+    "median": lambda s: s.median("age", low=17, high=90, step=1, **PAY),
+    "quantiles": lambda s: s.quantiles("age", ["1/4", 0.5], low=17, high=90, step=1, by="sex", **PAY),
+    "ranges": lambda s: s.ranges("age", low=17, high=90, step=1, **PAY),
+    "min": lambda s: s.min("age", low=17, high=90, step=1, **PAY),
+    "max": lambda s: s.max("age", low=17, high=90, step=1, **PAY),
+    "sql": lambda s: s.sql(
+        "SELECT sex, COUNT(*) AS n FROM adult GROUP BY sex ORDER BY n DESC LIMIT 1", **PAY
+    ),
+    "marginals": lambda s: s.marginals("sex", "race", "income", way=2, spend=dv.Budget.pure("0.2")),
+    "batch": lambda s: s.batch([dv.Count(), dv.Histogram("sex")], **PAY)[1],
+    "within": lambda s: s.count(within=20, probability=0.9),
+    "spend": lambda s: s.histogram("sex", spend=dv.Budget.pure("0.1"), clamp=True),
+}
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=str)
+def test_a_remote_answer_has_the_form_and_the_price_of_a_local_one(
+    house: House, local: dv.Session, asked: str
+) -> None:
+    with session_of(house) as remote:
+        far, near = QUESTIONS[asked](remote), QUESTIONS[asked](local)
+        assert type(far) is type(near)
+        assert far.charge == near.charge
+        assert far.noise == near.noise
+        assert list(far.to_pandas().columns) == list(near.to_pandas().columns)
+        assert len(far.to_pandas()) == len(near.to_pandas())
+        assert far.level == near.level
+        again = QUESTIONS[asked](remote)
+        assert again.stored
+        assert again.value == far.value
+        assert house.ledger.verify()
+
+
+def test_a_quote_is_what_the_answer_is_charged(house: House, local: dv.Session) -> None:
+    with session_of(house) as remote:
+        for pay in ({"within": 10}, {"spend": dv.Budget.pure("0.05")}, PAY):
+            far, near = remote.quote(dv.Histogram("sex"), **pay), local.quote(dv.Histogram("sex"), **pay)
+            assert far.charge == near.charge == remote.price(dv.Histogram("sex"), **pay)
+            assert far.errors() == near.errors()
+            assert far.errors("0.9", simultaneous=True) == near.errors("0.9", simultaneous=True)
+        quote = remote.quote(dv.Histogram("sex"), within=10)
+        before = remote.remaining
+        [answer] = remote.answer(quote)
+        assert answer.charge == quote.charge
+        assert before.epsilon - remote.remaining.epsilon == quote.charge.epsilon
+        with pytest.raises(dv.InvalidParameter, match="a quote of this session"):
+            remote.answer(local.quote(dv.Count(), within=10))
+
+
+def test_a_name_for_the_request_pays_once(house: House) -> None:
+    with session_of(house) as remote:
+        first = remote.count(**PAY, fresh=True, request="monday")
+        left = remote.remaining
+        again = remote.count(**PAY, fresh=True, request="monday")
+        assert again.value == first.value
+        assert remote.remaining == left
+        remote.count(**PAY, fresh=True, request="tuesday")
+        assert remote.remaining != left
+        with pytest.raises(dv.RequestConflict):
+            remote.count(where="age >= 40", **PAY, request="monday")
+
+
+def test_refusals_are_the_library_s_own(house: House) -> None:
+    with session_of(house) as remote:
+        before = remote.remaining
+        for ask, error in (
+            (lambda: remote.count(where="agee >= 40", **PAY), dv.InvalidQuery),
+            (lambda: remote.count(), dv.MissingPrice),
+            (lambda: remote.histogram("fnlwgt", **PAY), dv.MissingKeys),
+            (lambda: remote.sql("SELECT * FROM adult", **PAY), dv.UnsupportedSQL),
+            (lambda: remote.count(within=-1), dv.InvalidParameter),
+            (lambda: remote.count(epsilon=1), dv.InvalidParameter),
+            (lambda: remote.count(within="0.01"), dv.BudgetExceeded),
+        ):
+            with pytest.raises(error) as refused:
+                ask()
+            assert "Traceback" not in str(refused.value)
+        assert remote.remaining == before
+
+
+def test_what_is_known_of_the_data_is_what_is_public(house: House, local: dv.Session) -> None:
+    with session_of(house) as remote:
+        assert remote.schema.get("sex").values == local.schema.get("sex").values
+        assert remote.budget == dv.Budget.pure(1)
+        assert "dvt_" not in repr(remote)
+        assert "adult" in repr(remote)
+
+
+def test_who_was_granted_nothing_sees_nothing(house: House) -> None:
+    with pytest.raises(dv.DovetailError):
+        session_of(house, "eve")
