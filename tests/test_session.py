@@ -157,7 +157,10 @@ def test_two_files_under_one_name_share_a_budget_but_no_answer(tmp_path: Path) -
         (tmp_path / folder).mkdir()
         pyarrow.parquet.write_table(rows, tmp_path / folder / "people.parquet")
         with dv.Session(
-            tmp_path / folder / "people.parquet", budget=dv.Budget.pure(20), ledger=tmp_path / "one.ledger"
+            tmp_path / folder / "people.parquet",
+            budget=dv.Budget.pure(20),
+            ledger=tmp_path / "one.ledger",
+            same_data=True,
         ) as session:
             answers.append(session.count(noise=dv.Geometric(9)))
             remaining = session.remaining

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +44,8 @@ class Session(AskingMarginals):
     folder: see `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says
     what is protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it
     is the person with all their rows; each answer uses at most `max_rows` of them, in `max_cells` cells.
+    `vintage` says which rows these are, such as a month, by labels that were declared in the ledger;
+    `same_data` answers whether rows that nobody recognises belong to the budget of that name.
     `version` is a label of the state of the data: stored answers about another one are marked stale. Files
     have one without it, the time they were written.
 
@@ -76,9 +78,12 @@ class Session(AskingMarginals):
         neighbours: Neighbours = "add-remove",
         queries: int | None = None,
         analyst: str = "local",
+        vintage: str | Sequence[str] = (),
         version: str | None = None,
+        same_data: bool | None = None,
     ) -> None:
         from dovetail.engines import connect
+        from dovetail.ledger.same_data import Answered, check_known
         from dovetail.ledger.text import composed
         from dovetail.release.releaser import Releaser
 
@@ -87,6 +92,8 @@ class Session(AskingMarginals):
             raise InvalidParameter("budget", budget, "a budget", Give("budget"))
         slots = None if queries is None else answers_planned(queries)
         self._version = None if version is None else composed("version", version)
+        labels = [vintage] if isinstance(vintage, str) else vintage
+        self._said = Answered(tuple(composed("vintage", each) for each in labels), same_data)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
         if self.schema.place is not None and not self.source.shipped:
@@ -100,13 +107,20 @@ class Session(AskingMarginals):
             self._ledger, self._owned = _opened(ledger, self.source)
             self._new_place = _new_place(ledger, self._ledger)
             self._identity = self.source.identity
+            check_known(self._ledger, self.source.name, self._identity, self._said)
             protects = protected(neighbours, None if self._persons is None else self._persons.unit.name)
             self._account = self._ledger.prospective_account(
                 self.source.name, budget=budget, source=self._identity, protects=protects
-            )
+            ).about(*self._said.vintages)
             about = " ".join(self._identity)
             self._releaser = Releaser(
-                self.source.name, about, self._engine, self._account, analyst, self._state
+                self.source.name,
+                about,
+                self._engine,
+                self._account,
+                analyst,
+                self._state,
+                self._said.vintages,
             )
             self._default = None if slots is None else self._whole_plan(slots)
         except BaseException:
@@ -118,10 +132,13 @@ class Session(AskingMarginals):
 
         It shares data and ledger with this one, which closes them. The dataset must be on record.
         """
-        account = self._ledger.catalogue.account(self.source.name, analyst)
+        account = self._ledger.catalogue.account(self.source.name, analyst).about(*self._said.vintages)
         made = copy(self)
         made._account, made._borrowed, made._default = account, True, None
-        made._releaser = replace(self._releaser, account=account, analyst=analyst)
+        # Others are told labels only: that a file was written again may tell that a row has changed.
+        made._releaser = replace(
+            self._releaser, account=account, analyst=analyst, version=lambda: self._version
+        )
         return made
 
     def answer(self, quote: Quote) -> list[Answer]:
@@ -306,10 +323,14 @@ class Session(AskingMarginals):
             raise InvalidQuery("This session is closed.", "Nothing was spent. Open another.")
 
     def _check_place(self) -> None:
-        """Refuse a second budget: another session may have begun one for the same rows meanwhile."""
+        """Refuse a second budget: the rows may be the same data, or have one by now in another session."""
         from dovetail.ledger.location import ledger_path
+        from dovetail.ledger.same_data import check_apart
 
-        if self._new_place is not None and ledger_path(*self._identity) != self._new_place:
+        if not self.begun:
+            check_apart(self._ledger, self.source, self._identity, self._table.stored, self._said)
+        place = self._new_place
+        if place is not None and ledger_path(*self._identity, name=self.source.name) != place:
             raise LedgerError(
                 "The budget of these rows was begun in another ledger while this session was open.",
                 "Nothing was spent. Open the session again.",
@@ -346,7 +367,7 @@ def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
             raise InvalidParameter(
                 "ledger", None, "named for a list of files", "The budget is kept there.", Give("ledger")
             )
-        ledger = ledger_path(*source.identity)
+        ledger = ledger_path(*source.identity, name=source.name)
         if ledger.exists():
             _log.info("The budget of %s is kept in %s", source.name, ledger)
         else:

@@ -19,6 +19,7 @@ from dovetail.errors.remedies import (
     AskForLess,
     Confirm,
     Declare,
+    DeclareVintage,
     DidYouMean,
     DraftSchema,
     Give,
@@ -39,6 +40,7 @@ EXAMPLES = {
     ],
     AskForLess: [AskForLess(), AskForLess(Fraction(7, 2), Fraction(19, 20), smaller_delta=True)],
     Confirm: [Confirm("age"), Confirm("age", "people.toml")],
+    DeclareVintage: [DeclareVintage("2026 05")],
     Declare: [Declare("age", ("low", "high"))],
     DidYouMean: [DidYouMean("education")],
     DraftSchema: [DraftSchema(), DraftSchema("people.csv")],
@@ -104,7 +106,7 @@ def test_every_option_that_is_named_exists() -> None:
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()
-        known |= {word for one in command.params for word in one.opts}
+        known |= {word for one in command.params for word in (*one.opts, *one.secondary_opts)}
     said = " ".join(command_line.words(remedy) for remedy in ALL)
     assert set(re.findall("--[a-z-]+", said)) <= known
 

@@ -46,7 +46,7 @@ def forms(answer: dv.Answer) -> dict[str, str]:
         "frame": " ".join(map(str, answer.to_pandas().iloc[0])),
         "arrow": str(answer.table.slice(0, 1).to_pylist()),
         "csv": " ".join(answer.to_csv().split("\n")[:2]),
-        "plot": picture.get_title(loc="left") or picture.get_title(),
+        "plot": picture.get_title(),
     }
     picture.figure.clear()
     return found

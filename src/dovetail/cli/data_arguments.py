@@ -94,7 +94,7 @@ def ledger_of(source: Source) -> Path:
     """Return the file that keeps the budget of a source when nobody names another."""
     from dovetail.ledger.location import ledger_path
 
-    return ledger_path(*source.identity)
+    return ledger_path(*source.identity, name=source.name)
 
 
 def data_named(place: str, table: str | None = None) -> Source | None:

@@ -169,6 +169,21 @@ Name: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="What the data are called in the ledger.")
 ]
 Table: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="The table inside a database.")]
+Vintage: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Which rows these are, such as 2026-01; declared by dovetail ledger vintages. May be repeated.",
+    ),
+]
+SameData: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--same-data/--other-data",
+        help="Whether rows that nobody recognises belong to the budget under that name, or have one of "
+        "their own. Said once.",
+    ),
+]
 DataVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -36,7 +36,9 @@ class SessionOptions:
     max_rows: o.MaxRows = None
     max_cells: o.MaxCells = None
     neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE
+    vintage: o.Vintage = None
     data_version: o.DataVersion = None
+    same_data: o.SameData = None
 
     def source(self, data: str) -> Source:
         """Return the source that the word names."""
@@ -53,7 +55,9 @@ class SessionOptions:
             source,
             budget=self._limit(),
             ledger=self.ledger,
+            vintage=self.vintage or (),
             version=self.data_version,
+            same_data=self.same_data,
             **self._protected(),
             **options,
         ) as opened:

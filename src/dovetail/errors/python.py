@@ -27,12 +27,15 @@ PARAMETERS = {
     "plan": "plan=session.plan(design, queries=20)",
     "probability": "probability=0.95",
     "queries": "queries=20",
+    "same_data": "same_data=True",
+    "same_data:no": "same_data=False",
     "share": "share=True",
     "spend": "spend=Budget.pure(0.1)",
     "spend:delta": "spend=Budget.approximate(0.5, 1e-8)",
     "step": "step=1",
     "table": 'table="visits"',
     "unit": 'unit="person"',
+    "vintage": 'vintage="2026-01"',
     "where": "where=\"age >= 40 AND sex = 'F'\"",
     "within": "within=5",
 }
@@ -62,6 +65,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.AskForLess: lambda remedy: less(remedy),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
     r.ChangeBudget: lambda _: "Its curator changes it with ledger.set_budget.",
+    r.DeclareVintage: lambda remedy: (
+        f"Declare it: ledger.account(NAME).declare_vintage({remedy.label!r}, complete=True)."
+    ),
     r.CreateLedger: lambda _: "Make one with Ledger.create.",
     r.OpenLedger: lambda _: "Open it with Ledger.open.",
     r.VerifyLedger: lambda _: "ledger.verify() checks it, and ledger.head is its head.",

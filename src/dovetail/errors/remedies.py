@@ -146,6 +146,13 @@ class ChangeBudget(Remedy):
 
 
 @dataclass(frozen=True, slots=True)
+class DeclareVintage(Remedy):
+    """Declare which rows a label means, once for each label."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateLedger(Remedy):
     """Create a ledger where there is none."""
 

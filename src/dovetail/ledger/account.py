@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from sqlalchemy import Connection
 
@@ -35,21 +36,33 @@ from .principals import analyst_number, number_of
 from .requests import Asking
 from .store import Store
 from .text import composed, plain
-from .vintages import Chosen, Vintage
+from .vintage_declarations import DeclaringVintages
+from .vintages import Chosen
 
 _LONGEST_REASON = 200
 
 
-class DatasetAccount:
+class DatasetAccount(DeclaringVintages):
     """The account of one dataset in a ledger, as a release needs it (see `release.account.Account`)."""
 
     def __init__(self, store: Store, dataset: int, name: str) -> None:
-        self._store = store
-        self._dataset = dataset
+        super().__init__(store, dataset)
+        self._vintages: tuple[str, ...] = ()
         self.name = name
 
     def __repr__(self) -> str:
         return f"<account of {self.name!r} in {self._store.place}>"
+
+    def about(self, *vintage: str) -> Self:
+        """Return this account as questions about some vintages see it; they must be declared.
+
+        What remains, plans, stored answers and charges are then those of these vintages.
+        """
+        made = copy(self)
+        made._vintages = vintage
+        with self._store.reading() as connection:
+            vintages.choose(connection, dataset_row(connection, self._dataset), vintage, None)
+        return made
 
     @property
     def begun(self) -> DatasetAccount:
@@ -71,11 +84,23 @@ class DatasetAccount:
         """Return the budget and everything charged so far, and the plans that an analyst may use."""
         with self._store.reading() as connection:
             row = dataset_row(connection, self._dataset)
-            states: list[PlanState] = []
-            if plans_of is not None:
-                states = usable_plans(connection, self._dataset, number_of(connection, plans_of))
-            budget, spent = budget_of(row["budget"]), most_spent(connection, self._dataset)
+            states = self._usable(connection, row, plans_of)
+            budget, spent = budget_of(row["budget"]), self._borne(connection, row, self._dataset)
         return Standing(budget, spent, stored_plans(states))
+
+    def _borne(self, connection: Connection, dataset: Row, subject: int) -> Charge:
+        """Return what a budget or an allotment has borne for the vintages that are meant, the most of any."""
+        if not self._vintages:
+            return most_spent(connection, subject)
+        bearing = vintages.choose(connection, dataset, self._vintages, None).bearing
+        return Charge.largest(*(spent_of(balance(connection, subject, each)) for each in bearing))
+
+    def _usable(self, connection: Connection, dataset: Row, analyst: str | None) -> list[PlanState]:
+        """Return the plans for these vintages that an analyst may use; None is nobody."""
+        if analyst is None:
+            return []
+        about = vintages.numbers(connection, dataset["id"], self._vintages)
+        return usable_plans(connection, dataset["id"], number_of(connection, analyst), about)
 
     def spent(self) -> Charge:
         """Return everything charged so far, open reservations included; of disjoint vintages, the most."""
@@ -88,13 +113,10 @@ class DatasetAccount:
 
     def position(self, vintage: Sequence[str] = ()) -> tuple[Budget, Charge]:
         """Return the budget and everything charged so far (to some vintages), as they stood at one moment."""
+        account = self.about(*vintage) if vintage else self
         with self._store.reading() as connection:
             row = dataset_row(connection, self._dataset)
-            if not vintage:
-                return budget_of(row["budget"]), most_spent(connection, self._dataset)
-            chosen = vintages.choose(connection, row, vintage, None)
-            borne = [spent_of(balance(connection, self._dataset, each)) for each in chosen.bearing]
-            return budget_of(row["budget"]), Charge.largest(*borne)
+            return budget_of(row["budget"]), account._borne(connection, row, self._dataset)
 
     def reserve(self, request: Request) -> Reservation | StoredAnswer:
         """Charge the request durably, or return the stored answer to the same question.
@@ -111,7 +133,7 @@ class DatasetAccount:
         """Reserve as a part of what this pen records."""
         analyst = composed("analyst", request.analyst)
         row, principal, grant = self._asking(pen.connection, analyst)
-        chosen = vintages.choose(pen.connection, row, request.vintages, request.version)
+        chosen = self._chosen(pen.connection, row, request.vintages, request.version)
         asking = Asking(request, row, principal, chosen)
         known = requests.answered_before(pen, asking, self._store.lease)
         if known is not None:
@@ -140,7 +162,7 @@ class DatasetAccount:
         """Return the stored answer that the request would get, without reserving anything."""
         with self._store.reading() as connection:
             row, principal, _ = self._asking(connection, composed("analyst", request.analyst))
-            chosen = vintages.choose(connection, row, request.vintages, request.version)
+            chosen = self._chosen(connection, row, request.vintages, request.version)
             return requests.stored_answer(connection, Asking(request, row, principal, chosen))
 
     def open_plan(
@@ -220,8 +242,7 @@ class DatasetAccount:
     def version(self) -> str | None:
         """The state of the data, as their curator last said."""
         with self._store.reading() as connection:
-            said: str | None = dataset_row(connection, self._dataset)["version"]
-            return said
+            return self._chosen(connection, dataset_row(connection, self._dataset)).version
 
     def allotted(self, analyst: str) -> Remaining | None:
         """Return what remains of an analyst's allotment; None where nothing was granted to them."""
@@ -237,34 +258,6 @@ class DatasetAccount:
         with self._store.reading() as connection:
             return all_plans(connection, self._dataset)
 
-    def vintages(self) -> list[Vintage]:
-        """Return the vintages that were declared, oldest first."""
-        with self._store.reading() as connection:
-            return vintages.listed(connection, self._dataset)
-
-    def declare_vintage(self, label: str, *, complete: bool = False) -> None:
-        """Declare some of the rows as a vintage; `complete` if no row will enter it any more."""
-        with self._store.writing() as pen:
-            vintages.declare(pen, self._dataset, label, complete, None)
-
-    def complete_vintage(self, label: str) -> None:
-        """Record that no row will enter a vintage any more."""
-        with self._store.writing() as pen:
-            vintages.complete(pen, self._dataset, label, None)
-
-    def declare_disjoint(self) -> None:
-        """Declare that each row lies in one vintage, so that charges on different ones do not add up.
-
-        Only where rows are protected, and for good.
-        """
-        with self._store.writing() as pen:
-            vintages.declare_disjoint(pen, self._dataset, None)
-
-    def set_version(self, version: str, *, vintage: str | None = None) -> None:
-        """Record which state of the data is there from now on; answers about another one become stale."""
-        with self._store.writing() as pen:
-            vintages.set_version(pen, self._dataset, version, vintage, None)
-
     def _opened(self, asked: PlanRequest) -> PlanState:
         asked = asked.checked()
         with self._store.writing() as pen:
@@ -274,7 +267,7 @@ class DatasetAccount:
     def open_with(self, pen: Pen, asked: PlanRequest) -> int:
         """Open a plan, or find the same one, as a part of what this pen records; return its number."""
         row, principal, grant = self._asking(pen.connection, asked.analyst)
-        chosen = vintages.choose(pen.connection, row, asked.vintages, None)
+        chosen = self._chosen(pen.connection, row, asked.vintages)
         sought = like(self._dataset, chosen.vintages, asked.body, asked.slots, asked.name)
         before = same_plan(pen.connection, sought, principal, asked.shared)
         if before is not None:
@@ -291,6 +284,12 @@ class DatasetAccount:
             made = plan_row(connection, number, self._dataset)
             assert made is not None
             return plan_state(connection, made)
+
+    def _chosen(
+        self, connection: Connection, row: Row, labels: Sequence[str] = (), version: str | None = None
+    ) -> Chosen:
+        """Return what a question is about: the vintages that it names, else those of this account."""
+        return vintages.choose(connection, row, labels or self._vintages, version)
 
     def _asking(self, connection: Connection, analyst: str) -> tuple[Row, int | None, Row | None]:
         """Return the dataset, who asks (None: nobody known yet) and the grant that is charged."""

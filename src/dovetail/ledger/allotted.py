@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dovetail.answers.quote import Standing
-from dovetail.release.account import PlanState
 from dovetail.release.plans import stored_plans
 
 from .account import DatasetAccount
-from .balances import budget_of, dataset_row, most_spent
+from .balances import budget_of, dataset_row
 from .grants import permitted
-from .plans import usable_plans
 from .principals import number_of
 from .store import Store
 from .text import composed
@@ -32,11 +30,9 @@ class AllottedAccount(DatasetAccount):
             principal = number_of(connection, self.analyst)
             row = dataset_row(connection, self._dataset)
             grant = permitted(connection, principal, row)
-            states: list[PlanState] = []
-            if plans_of is not None:
-                states = usable_plans(connection, self._dataset, principal)
+            states = self._usable(connection, row, None if plans_of is None else self.analyst)
             if grant is None:
                 limit, subject = row["budget"], row["id"]
             else:
                 limit, subject = grant["allotment"], grant["id"]
-            return Standing(budget_of(limit), most_spent(connection, subject), stored_plans(states))
+            return Standing(budget_of(limit), self._borne(connection, row, subject), stored_plans(states))

@@ -17,6 +17,7 @@ from .pen import Pen
 from .plans import PlanRequest
 from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
 from .store import Store
+from .vintages import undeclared
 
 _Made = TypeVar("_Made")
 
@@ -51,6 +52,12 @@ class NewAccount:
         self._store = store
         self._registration = registration
         self._account: DatasetAccount | None = None
+
+    def about(self, *vintage: str) -> NewAccount:
+        """Return this account: a dataset that is not on record has no vintages yet."""
+        for label in vintage:
+            raise undeclared(label)
+        return self
 
     def __repr__(self) -> str:
         return f"<account of {self._registration.name!r}, to be kept in {self._store.place}>"

@@ -36,6 +36,7 @@ from .registry import (
     retire,
     set_policy,
     settled,
+    sources_of,
 )
 from .schema import ledger as head_row
 from .statement import Statement, statement
@@ -233,6 +234,13 @@ class Ledger:
         """Tell whether a budget is kept for data that share rows with a source."""
         with self._store.reading() as connection:
             return bool(known_at(connection, tuple(composed("source", each) for each in source)))
+
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return where the rows of each dataset are, by each of its names; none before the first charge."""
+        if not self._store.exists():
+            return {}
+        with self._store.reading() as connection:
+            return sources_of(connection)
 
     def set_budget(
         self, dataset: str, budget: Budget, *, by: str | None = None, reason: str | None = None

@@ -16,6 +16,7 @@ from .ledger import Ledger
 
 SUFFIX = ".ledger"
 _MOST_INSIDE = 100_000
+_MOST_BESIDE = 100
 
 
 def default_path(source: str | Path) -> Path:
@@ -27,11 +28,12 @@ def default_path(source: str | Path) -> Path:
     return ledger_path(*source_names(source))
 
 
-def ledger_path(*identity: str) -> Path:
+def ledger_path(*identity: str, name: str | None = None) -> Path:
     """Return the ledger's file for the names of a source.
 
     A ledger that is there already is used: a folder that becomes writable does not mint a new budget. So is
     that of a folder around the data; where files inside have ledgers, or several would do, it is refused.
+    Where none knows these data, one nearby that knows the dataset's `name` is used: the next month's.
     """
     own, linked = _own(identity[0]), identity[1:]
     paths = [Path(name) for name in identity if "://" not in name]
@@ -43,7 +45,32 @@ def ledger_path(*identity: str) -> Path:
     inner = [*_knowing(_inside(paths[0]), identity)] if paths and paths[0].is_dir() else []
     if inner or len(kept) > 1:
         raise _several(own, kept, inner)
+    if not kept and name is not None:
+        kept = list(_naming(name, identity))
+        if len(kept) > 1:
+            raise LedgerError(
+                f"Several ledgers keep a budget of {name!r}: {', '.join(map(str, kept))}.",
+                "What they allow adds up. Name the one that pays.",
+                Give("ledger"),
+            )
     return kept[0] if kept else own
+
+
+def beside(*identity: str) -> list[Path]:
+    """Return the ledgers in the folder of some data and in the user's data folder, newest first."""
+    folders = {Path(name.partition("#")[0]).parent for name in identity if "://" not in name}
+    found = (place for folder in (*folders, _user_folder()) for place in folder.glob(f"*{SUFFIX}"))
+    files = [place for place in found if place.is_file()]
+    return sorted(files, key=lambda place: -place.stat().st_mtime_ns)[:_MOST_BESIDE]
+
+
+def _naming(name: str, identity: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the ledgers nearby that keep a budget of that name, or of these data under another."""
+    for place in beside(*identity):
+        if Ledger.exists(place):
+            with Ledger.open(place) as book:
+                if name in book.sources() or book.knows(*identity):
+                    yield place
 
 
 def _own(named: str) -> Path:

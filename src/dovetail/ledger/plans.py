@@ -56,6 +56,7 @@ _SAME = select(plans).where(
 )
 _PLANS = select(plans).where(plans.c.dataset == bindparam("of")).order_by(plans.c.id)
 _USABLE = _PLANS.where((plans.c.owner == bindparam("by")) | (plans.c.shared == 1))
+_USABLE_ABOUT = _USABLE.where(plans.c.vintages == bindparam("about"))
 _SHARED = _SAME.where(plans.c.shared == 1).order_by(plans.c.id).limit(1)
 _OWN = _SAME.where(plans.c.owner == bindparam("by"), plans.c.shared == 0).limit(1)
 
@@ -143,10 +144,18 @@ def all_plans(connection: Connection, dataset: int) -> list[PlanState]:
     return _states(connection, _PLANS, {"of": dataset})
 
 
-def usable_plans(connection: Connection, dataset: int, principal: int | None) -> list[PlanState]:
-    """Return the plans that somebody opened or that are shared, oldest first; None is nobody known yet."""
-    return _states(connection, _USABLE, {"of": dataset, "by": -1 if principal is None else principal})
+def usable_plans(
+    connection: Connection, dataset: int, principal: int | None, about: str | None = None
+) -> list[PlanState]:
+    """Return the plans that somebody opened or that are shared, oldest first; None is nobody known yet.
+
+    With `about`, only those for these vintages.
+    """
+    values: dict[str, Any] = {"of": dataset, "by": -1 if principal is None else principal}
+    if about is None:
+        return _states(connection, _USABLE, values)
+    return _states(connection, _USABLE_ABOUT, values | {"about": about})
 
 
-def _states(connection: Connection, query: Any, values: dict[str, int]) -> list[PlanState]:
+def _states(connection: Connection, query: Any, values: dict[str, Any]) -> list[PlanState]:
     return [plan_state(connection, row._asdict()) for row in run(connection, query, values).rows]

@@ -11,11 +11,12 @@ from sqlalchemy import Connection, select
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
-from .balances import budget_of, most_spent
+from .balances import Row, balance, budget_of, most_spent, spent_of
 from .grants import grants_of
 from .principals import all_principals
 from .registry import first_name
-from .schema import datasets, events, plans, requests
+from .schema import datasets, events, plans, requests, vintages
+from .vintages import listed
 
 _SHOWN = 60
 
@@ -29,6 +30,7 @@ class Standing:
     spent: Charge
     remaining: Remaining
     protects: str | None = None
+    vintages: tuple[tuple[str, Remaining], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Statement:
         for one in self.standings:
             lines += [f"{one.name}: {one.budget}", f"  spent   {one.spent}", f"  remains {one.remaining}"]
             lines += [] if one.protects is None else [f"  protects {one.protects}"]
+            lines += [f"  remains {rest} of {label}" for label, rest in one.vintages]
         for each in self.shares:
             lines += [f"{each.analyst} may ask about {each.dataset}: {each.allotment}{each.state}"]
             lines += [f"  spent   {each.spent}", f"  remains {each.remaining}"]
@@ -116,11 +119,27 @@ def statement(
         titles[row["id"]] = first_name(connection, row["id"])
         budget, spent = budget_of(row["budget"]), most_spent(connection, row["id"])
         remaining = budget.remaining(spent)
-        standings.append(Standing(titles[row["id"]], budget, spent, remaining, row["protects"]))
-    who = called(connection)
+        apart = _apart(connection, dict(row))
+        standings.append(Standing(titles[row["id"]], budget, spent, remaining, row["protects"], apart))
+    who, labels = called(connection), _labels(connection)
     rows = connection.execute(_entries(dataset, last, analyst)).all()
-    entries = tuple(_entry(row, titles, who) for row in reversed(rows))
+    entries = tuple(_entry(row, titles, who, labels) for row in reversed(rows))
     return Statement(tuple(standings), entries, _shares(connection, dataset, analyst, titles, who))
+
+
+def _apart(connection: Connection, dataset: Row) -> tuple[tuple[str, Remaining], ...]:
+    """Return what remains of each vintage where each has the whole budget."""
+    if dataset["vintages"] == "shared":
+        return ()
+    budget = budget_of(dataset["budget"])
+    return tuple(
+        (each.label, budget.remaining(spent_of(balance(connection, dataset["id"], each.id))))
+        for each in listed(connection, dataset["id"])
+    )
+
+
+def _labels(connection: Connection) -> dict[int, str]:
+    return {row.id: row.label for row in connection.execute(select(vintages.c.id, vintages.c.label))}
 
 
 def _entries(dataset: int | None, last: int | None, analyst: int | None) -> Any:
@@ -163,7 +182,7 @@ def _shares(
     )
 
 
-def _entry(row: Any, titles: dict[int, str], who: dict[int, str]) -> Entry:
+def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[int, str]) -> Entry:
     content = json.loads(row.content)
     charge = Charge.from_dict(content["charge"]) if "charge" in content else None
     state = ""
@@ -188,5 +207,8 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str]) -> Entry:
                 content[name] for name in ("name", "label", "version", "role", "path") if content.get(name)
             )
             what = " ".join((row.kind, *map(str, told)))
+    if "vintages" in content:
+        about = ", ".join(labels[number] for number in json.loads(content["vintages"]))
+        state = f"{state} ({about})".strip()
     by = who.get(content.get("by", 0), content.get("analyst", ""))
     return Entry(row.sequence, row.at, titles.get(row.dataset, ""), by, what, state, charge)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from dovetail.errors import InvalidParameter, LedgerError
+from dovetail.errors.remedies import DeclareVintage, Give
 from dovetail.privacy.charge import Charge
 from dovetail.query.neighbours import NEIGHBOURS, protected
 
@@ -63,17 +64,43 @@ def choose(connection: Connection, dataset: Row, labels: Sequence[str], version:
     if not labels and dataset["vintages"] == "shared":
         return Chosen("", dataset["version"] if version is None else version, (SHARED,))
     known = {each.label: each for each in listed(connection, dataset["id"])}
-    unknown = [label for label in labels if label not in known]
-    if unknown or not labels:
+    if not labels:
         raise InvalidParameter(
-            "vintage", unknown or None, f"declared before ({', '.join(known) or 'none is'})", _DECLARE
+            "vintage", None, f"named: each row lies in one of them ({_few(known)})", Give("vintage")
         )
-    chosen = sorted({known[label] for label in labels}, key=lambda each: each.id)
+    chosen = _found(known, labels)
     said = {each.version for each in chosen} - {None}
     if version is None and said:
         version = "; ".join(str(each.version) for each in chosen) if len(said) > 1 else said.pop()
-    numbers = json.dumps([each.id for each in chosen])
-    return Chosen(numbers, version, _bearing(dataset, chosen, known.values()))
+    return Chosen(_numbers(chosen), version, _bearing(dataset, chosen, known.values()))
+
+
+def numbers(connection: Connection, dataset: int, labels: Sequence[str]) -> str:
+    """Return how requests and plans about these vintages are marked."""
+    known = {each.label: each for each in listed(connection, dataset)} if labels else {}
+    return _numbers(_found(known, labels)) if labels else ""
+
+
+def _found(known: Mapping[str, Vintage], labels: Sequence[str]) -> list[Vintage]:
+    for label in labels:
+        if label not in known:
+            raise undeclared(label, known)
+    return sorted({known[label] for label in labels}, key=lambda each: each.id)
+
+
+def undeclared(label: str, known: Iterable[str] = ()) -> InvalidParameter:
+    """Return what is said where a vintage is named that nobody has declared."""
+    return InvalidParameter("vintage", label, f"declared before ({_few(known)})", DeclareVintage(label))
+
+
+def _few(known: Iterable[str]) -> str:
+    """Return the newest labels."""
+    listed = list(known)
+    return ", ".join(["...", *listed[-5:]] if len(listed) > 5 else listed) or "none is"
+
+
+def _numbers(chosen: Sequence[Vintage]) -> str:
+    return json.dumps([each.id for each in chosen])
 
 
 def _bearing(dataset: Row, chosen: Sequence[Vintage], known: Any) -> tuple[int, ...]:
@@ -160,7 +187,4 @@ def _row(connection: Connection, dataset: int, label: str) -> Row:
         if row.label == label:
             found: Row = row._asdict()
             return found
-    raise InvalidParameter("vintage", label, "declared before", _DECLARE)
-
-
-_DECLARE = "Declare each with account.declare_vintage."
+    raise undeclared(label, (each.label for each in listed(connection, dataset)))

@@ -16,7 +16,7 @@ from dovetail.cli.terminal import note, printable, say, stdout
 from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
 
-from . import ledger_people, ledger_upkeep
+from . import ledger_people, ledger_upkeep, ledger_vintages
 
 if TYPE_CHECKING:
     from dovetail.engines import Source
@@ -39,6 +39,7 @@ def add_to(app: typer.Typer) -> None:
     group.command(epilog=examples("dovetail ledger verify clinic.ledger"))(verify)
     group.command(epilog=examples("dovetail ledger export clinic.ledger --csv > record.csv"))(export)
     group.command("raise", epilog=examples("dovetail ledger raise clinic.ledger --budget epsilon=2"))(raise_)
+    ledger_vintages.add_to(group)
     ledger_people.add_to(group)
     ledger_upkeep.add_to(group)
     app.add_typer(group, name="ledger")
@@ -143,6 +144,8 @@ def _print(statement: Statement, place: str) -> None:
         screen.print(f"  remains  {one.remaining}")
         if one.protects is not None:
             say(screen, "  protects ", one.protects, "")
+        for label, rest in one.vintages:
+            screen.print(printable(f"  remains  {rest} of {label}"))
     for each in statement.shares:
         say(
             screen,

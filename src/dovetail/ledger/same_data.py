@@ -1,0 +1,114 @@
+"""Ask once where nobody can know whether two sources are the same data, so that no second budget is silent.
+
+A name that has a budget and is opened on other rows, and new rows with the columns of a file that has one,
+are the usual next month. Names, places and columns are compared, never rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from dovetail.engines import Source, connect
+from dovetail.engines.identity import overlap
+from dovetail.errors import BudgetMismatch, DovetailError
+from dovetail.errors.remedies import Give
+
+from .ledger import Ledger
+from .location import beside
+
+_MOST_COMPARED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a user said: which vintages these rows are, and whether they are the same data as before."""
+
+    vintages: tuple[str, ...] = ()
+    same: bool | None = None
+
+
+def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: Answered) -> None:
+    """Refuse other rows under a name that has a budget, unless it was said that they belong to it."""
+    known = ledger.sources().get(name, ())
+    if not known or any(overlap(one, other) for one in known for other in identity):
+        return
+    if said.vintages or said.same:
+        return
+    raise BudgetMismatch(
+        f"{name!r} has a budget already (in {ledger.place}), begun for {known[0]}. Are these the same data, "
+        "such as another month?",
+        "If so, they are charged to that budget; say so once, or say which vintage they are.",
+        Give("same_data", "vintage"),
+        "If not, choose another name.",
+    )
+
+
+def check_apart(
+    ledger: Ledger, source: Source, identity: tuple[str, ...], columns: Iterable[str], said: Answered
+) -> None:
+    """Refuse a new budget for rows that have the columns of data with a budget, unless it was said why."""
+    if said.same is False or source.shipped:
+        return
+    wanted = {column.casefold() for column in columns}
+    for name, other, place in islice(_others(ledger, source, identity), _MOST_COMPARED):
+        if _columns(other) == wanted:
+            raise BudgetMismatch(
+                f"{_shown(other)} has the same columns and a budget already, as {name!r} in {place}. "
+                f"Are the rows of {source.name!r} the same data, such as another month?",
+                f"If so, open them as {name!r} in that ledger, which charges one budget.",
+                "If not, say so: what two budgets allow adds up.",
+                Give("same_data:no"),
+            )
+
+
+def _others(ledger: Ledger, source: Source, identity: tuple[str, ...]) -> Iterator[tuple[str, Source, str]]:
+    """Yield data with a budget in this ledger or in one beside these data: name, source and ledger."""
+    yield from _held(ledger, source, identity)
+    for place in beside(*identity):
+        if str(place) == ledger.place:
+            continue
+        try:
+            with Ledger.open(place) as book:
+                yield from list(_held(book, source, identity))
+        except DovetailError:
+            # Another's ledger that cannot be read says nothing about these data.
+            continue
+
+
+def _held(ledger: Ledger, source: Source, identity: tuple[str, ...]) -> Iterator[tuple[str, Source, str]]:
+    databases = {name.partition("#")[0] for name in identity}
+    for name, places in ledger.sources().items():
+        for place in places:
+            other = _readable(place, source, databases)
+            if other is not None and not any(overlap(place, own) for own in identity):
+                yield name, other, ledger.place
+
+
+def _readable(place: str, source: Source, databases: set[str]) -> Source | None:
+    """Return what a name on record leads to, where it can be looked at: a file, a table beside this one."""
+    inner = place.partition("#")[2]
+    if isinstance(source.data, str) and inner and place.partition("#")[0] in databases:
+        return replace(source, table=inner)
+    path = Path(place.partition("#")[0] if inner else place)
+    if "://" in place or not path.exists():
+        return None
+    return Source(path, path.stem, table=inner or None)
+
+
+def _columns(source: Source) -> set[str] | None:
+    """Return the names of the columns; None where the source cannot be opened."""
+    try:
+        engine = connect(source)
+    except DovetailError:
+        return None
+    try:
+        return {column.casefold() for column in engine.columns()}
+    finally:
+        engine.close()
+
+
+def _shown(source: Source) -> str:
+    return source.data.name if isinstance(source.data, Path) else str(source.table)
