@@ -180,8 +180,11 @@ def test_vintages_are_declared_and_named(tmp_path: Path) -> None:
     for wrong in ("Jan", ["jan", "feb"]):
         with pytest.raises(InvalidParameter, match=r"declared before \(jan\)"):
             dv.Session(source, name="visits", ledger=place, vintage=wrong)
-    with pytest.raises(InvalidParameter, match=r"vintage=None must be named.*\(jan\)"):
-        dv.Session(source, name="visits", ledger=place, same_data=True)
+    with (
+        dv.Session(source, name="visits", ledger=place, same_data=True) as session,
+        pytest.raises(InvalidParameter, match=r"vintage=None must be named.*\(jan\)"),
+    ):
+        session.count(noise=COST)
     with pytest.raises(InvalidParameter, match="printable"):
         dv.Session(source, name="visits", ledger=place, vintage="a\nb")
 

@@ -58,6 +58,8 @@ class DatasetAccount(DeclaringVintages):
 
         What remains, plans, stored answers and charges are then those of these vintages.
         """
+        if not vintage:
+            return self
         made = copy(self)
         made._vintages = vintage
         with self._store.reading() as connection:
