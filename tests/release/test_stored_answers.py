@@ -75,7 +75,7 @@ def test_stored_and_the_time_stand_in_every_form(place: Path) -> None:
     assert f"given before, on {at:%Y-%m-%d %H:%M}" in again._repr_html_()
     told = {"note": None, "stale": False, "stored": True, "answered_at": at.isoformat()}
     assert {name: json.loads(again.to_json())[name] for name in told} == told
-    assert again.to_pandas().attrs == told
+    assert told.items() <= again.to_pandas().attrs.items()
     assert again.table.schema.metadata[b"dovetail.stored"] == b"True"
     assert again.to_csv().split("\n")[0] == "sex,value,low,high,stored,answered_at"
     assert again.to_csv().split("\n")[1].endswith(f",True,{at.isoformat()}")
