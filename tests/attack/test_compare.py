@@ -39,7 +39,9 @@ SCHEMA = dv.Schema(
         dv.Column("age", "integer", low=0, high=100),
         dv.Column("pay", "number", low=0, high=10, step="0.5"),
         dv.Column("sex", "text", values=["F", "M"], other="else"),
-    ]
+    ],
+    derived={"life": "CASE WHEN age < 25 THEN 'young' WHEN pay > 1 THEN 'paid' END"},
+    lookups=[dv.Lookup("words", {"key": ["F", "M"], "word": ["woman", "man"]}, key="key", on="sex")],
 )
 NOISE = dv.GeometricMixture("0.02", "0.1", 5)
 
@@ -83,6 +85,11 @@ def asked(session: dv.Session, seen: Seen) -> None:
         lambda: [session.linear("sex", {"F": 1, "M": "-1/2"}, step="1/4", **pay)],
         lambda: session.batch([dv.Count("age < 25"), dv.Sum("pay", 0, 10, 1)], **pay),
         lambda: [session.sql("SELECT sex, COUNT(*), SUM(pay) FROM data GROUP BY sex", **pay)],
+        lambda: [session.histogram("FLOOR(age / 10) * 10", "life", **pay)],
+        lambda: [session.histogram("FLOOR(pay / 0.5) * 0.5", where="words.word <> 'man'", **pay)],
+        lambda: [session.sql("SELECT words.word, COUNT(*) FROM data GROUP BY 1 HAVING COUNT(*) > 3", **pay)],
+        lambda: [session.sql("SELECT SUM(CASE WHEN age > 30 THEN 1 ELSE 0 END) AS n FROM data", **pay)],
+        lambda: [session.histogram("FLOOR(age / (age - 35)) * 10", **pay)],
         lambda: [session.count(where="nobody = 1", **pay)],
         lambda: [session.count(where="sex > 5", **pay)],
         lambda: [session.count(where="1/(age-35) > 0", **pay)],

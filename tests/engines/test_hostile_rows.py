@@ -24,7 +24,7 @@ import pytest
 from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.errors import DovetailError
-from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
+from dovetail.query import Column, Count, Histogram, Linear, Lookup, Mean, Schema, Sum
 from engine_tables import into_spark
 from hostile_rows import LINES, POSTGRES, arrow_columns, objects
 
@@ -39,6 +39,32 @@ QUESTIONS = {
     "date": [Count("x < '2020-01-01'"), FOUND],
     "timestamp": [Count("x IS NULL"), DAYS],
 }
+
+
+BOUNDS: dict[str, tuple[Any, Any]] = {
+    "integer": (0, 99),
+    "number": (0, 1),
+    "date": ("1960-01-01", "1980-01-01"),
+    "timestamp": ("1969-12-31", "1970-01-02"),
+}
+DERIVED = {
+    "integer": ["FLOOR(x / 10) * 10", "FLOOR(x / 2.5) * 2.5", "CASE WHEN x > 3 THEN 'a' END", "words.word"],
+    "number": ["FLOOR(x / 0.1) * 0.1", "CASE WHEN x IS NULL THEN 1 ELSE 2 END"],
+    "text": ["CASE x WHEN 'ok' THEN TRUE ELSE FALSE END", "words.word"],
+    "boolean": ["CASE WHEN x THEN 1 END"],
+    "date": ["x.year", "x.quarter", "x.weekday", "x.month_start", "x.week_start", "x.day_start"],
+    "timestamp": ["x.month", "x.hour", "x.week_start", "x.hour_start", "CASE WHEN x.day = 1 THEN 1 END"],
+}
+
+
+def derived(kind: str) -> tuple[Schema, list[Any]]:
+    """Return a schema with bounds, a zone and a lookup, and what is derived with it."""
+    low, high = BOUNDS.get(kind, (None, None))
+    word = "1" if kind == "integer" else "ok"
+    lookups = [Lookup("words", {"key": [word], "word": ["found"]}, key="key", on="x")]
+    schema = Schema([Column("x", kind, low=low, high=high)], zone="Asia/Tokyo", lookups=lookups)
+    missing = " OR ".join(f"{text} IS NULL" for text in DERIVED[kind])
+    return schema, [Histogram(DERIVED[kind][0]), Count(missing)]
 
 
 def asked(engine: Engine, query: Any, schema: Schema) -> Any:
@@ -63,6 +89,8 @@ def answers(source: Source) -> dict[str, Any]:
     for kind, questions in QUESTIONS.items():
         for schema in (Schema([Column("x", kind)]), Schema()):
             found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
+        schema, questions = derived(kind)
+        found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
     engine.close()
     return found
 

@@ -19,9 +19,10 @@ from dovetail.query.measures import Cells, HeldParts, RowCount
 from dovetail.query.partitions import Cell, Discovered, Keys, listed_axes, public_cells
 
 from .cell_places import NOWHERE, Places, Values, whole_numbers
+from .conditions import spelled
 from .contribution_bounding import bounded_statement
 from .engine import Batches, Column, Engine
-from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice, spelled
+from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 
 # More counts than these are read as arrays; for fewer, it would take longer to load what makes them.
 _FEW = 1000

@@ -38,6 +38,16 @@ def make_view(connection: Any, pieces: Sequence[Any], stored: Mapping[str, str] 
     return unusable
 
 
+def zoned_columns(pieces: Sequence[Any]) -> set[str]:
+    """Return the names of the columns whose times are instants in every table that has them."""
+    zones: dict[str, set[bool]] = {}
+    for piece in pieces:
+        for field in piece.schema:
+            type_ = getattr(field.type, "value_type", field.type)
+            zones.setdefault(field.name, set()).add(getattr(type_, "tz", None) is not None)
+    return {name for name, found in zones.items() if found == {True}}
+
+
 def through_arrow(connection: Any, names: Sequence[str], stored: Mapping[str, str]) -> None:
     """Make the view `data` of Parquet files that Arrow reads."""
     make_view(connection, Files.grouped(names, "parquet"), stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ class Places:
         self._count = axis.cells if axis.other is None else axis.cells - 1
         self._numbers: dict[Any, int] | None = None
         if isinstance(axis, Keys):
-            self._numbers = {value: number for number, value in enumerate(axis.values)}
+            # A number comes back as a double.
+            values = (float(value) if isinstance(value, Fraction) else value for value in axis.values)
+            self._numbers = {value: number for number, value in enumerate(values)}
         self._missing = self._number(None)
 
     def take(self, items: Iterator[Any]) -> int | None:

@@ -30,8 +30,9 @@ from sqlglot import exp, parse_one
 
 from dovetail.query.canonical import Question
 
+from .conditions import spelled
 from .engine import Engine
-from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice, spelled
+from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 
 _WHO, _VALUE = "who", "amount"
 # The largest prime below 2^30: products stay within 62 bits.

@@ -18,11 +18,11 @@ from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
 from .arrow_tables import arrow_table, inner_table, is_ibis
-from .arrow_view import Files, has_wide_decimals, make_view, through_arrow
+from .arrow_view import Files, has_wide_decimals, make_view, through_arrow, zoned_columns
 from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import Layout, csv_layout
 from .duckdb_catalog import catalogued
-from .duckdb_values import spelled_value, stored_as, word_of
+from .duckdb_values import date_part, date_start, spelled_value, stored_as, word_of
 from .engine import BATCH, Batches, ColumnBatches
 from .failure import unreadable
 from .file_names import PlainNames
@@ -58,6 +58,8 @@ class DuckDB:
         self._lock = Lock()
         self._untyped: set[str] | None = set()
         self._unusable: set[str] = set()
+        # Columns of Arrow whose times are instants; DuckDB gets them as times in UTC.
+        self._zoned: set[str] = set()
         # Parquet files that DuckDB still reads itself: faster, until a value stops it.
         self._direct: list[str] = []
         self._owned = True
@@ -86,6 +88,7 @@ class DuckDB:
         source = replace(source, data=inner_table(source.data))
         if isinstance(source.data, duckdb.DuckDBPyConnection):
             self._connection, self._owned = source.data.cursor(), False
+            self._connection.execute("SET TimeZone = 'UTC'")  # the cursor's own; the user's stays as it is
             self._relation = catalogued(self._connection, source.table)
             return
         if is_ibis(source.data):
@@ -142,6 +145,7 @@ class DuckDB:
             check_names(table.schema.names, repr(self._name))
             pieces = [table]
         self._unusable = make_view(self._connection, pieces)
+        self._zoned = zoned_columns(pieces)
 
     def _stored(self, name: str) -> Stored:
         if name in self._unusable:
@@ -159,7 +163,11 @@ class DuckDB:
     def value(self, field: Field) -> Any:
         guessed = self._untyped is None or field.name in self._untyped
         column = spelled_value(
-            exp.column(field.name, quoted=True), self._types[field.name], field, guessed=guessed
+            exp.column(field.name, quoted=True),
+            self._types[field.name],
+            field,
+            guessed=guessed,
+            zoned=field.name in self._zoned,
         )
         if field.kind == "text" and not self._owned:
             # The user's tables may be Arrow's, and hold any bytes.
@@ -181,6 +189,12 @@ class DuckDB:
         if isinstance(value, int):
             return exp.Literal.number(value)
         return exp.Literal.string(str(value))
+
+    def date_part(self, part: str, moment: Any) -> Any:
+        return date_part(part, moment)
+
+    def date_start(self, unit: str, moment: Any) -> Any:
+        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)

@@ -24,7 +24,8 @@ _FLOOR = "make_timestamp(EPOCH_NS(x) // 1000 - CASE WHEN EPOCH_NS(x) % 1000 < 0 
 _TIMES = {
     "TIMESTAMP": "x",
     "TIMESTAMP_NS": _FLOOR,
-    "TIMESTAMP WITH TIME ZONE": "TRY_CAST(x AS TIMESTAMP)",
+    # The zone of the connection, which may be the user's, must not matter.
+    "TIMESTAMP WITH TIME ZONE": "TIMEZONE('UTC', x)",
     "TIMESTAMPTZ_NS": _FLOOR,
 }
 _KINDS = {
@@ -76,13 +77,14 @@ def _time(word: str) -> str:
     return _TIMES.get(word, "TRY_CAST(x AS TIMESTAMP)")
 
 
-def _spelled(word: str, kind: str, cast: bool) -> str:
+def _spelled(word: str, kind: str, cast: bool, zone: str | None = None) -> str:
     timed = stored_as(word).kind == "timestamp"
     if kind == "number":
         return "CASE WHEN ISFINITE(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END"
     if timed or (kind == "timestamp" and word != "DATE"):
         time = _time(word)
-        kept = {"timestamp": time, "date": f"CAST({time} AS DATE)"}.get(
+        local = time if zone is None else f"TIMEZONE('{zone}', TIMEZONE('UTC', {time}))"
+        kept = {"timestamp": local, "date": f"CAST({local} AS DATE)"}.get(
             kind, f"TRY_CAST(x AS {_CASTS[kind]})"
         )
         return _within(time, "TIMESTAMP", kept)
@@ -100,8 +102,8 @@ def _guessed_text(word: str) -> str:
     return f"CASE WHEN {whole} THEN CAST(TRY_CAST(x AS BIGINT) AS TEXT) ELSE CAST(x AS TEXT) END"
 
 
-def spelled_value(column: Any, word: str, field: Field, *, guessed: bool = False) -> Any:
-    """Return the column of a type as the kind of a field.
+def spelled_value(column: Any, word: str, field: Field, *, guessed: bool = False, zoned: bool = False) -> Any:
+    """Return the column of a type as the kind of a field; `zoned` times are instants.
 
     Of a column whose type was `guessed` from its values, every type has to read alike: what is neither the
     kind itself nor a number goes through its text.
@@ -117,6 +119,18 @@ def spelled_value(column: Any, word: str, field: Field, *, guessed: bool = False
         column = _templates.filled("CASE WHEN NOT CONTAINS(x, '.') THEN REPLACE(x, ',', '.') END", column)
     alike = kind == stored_as(word).kind or (kind == "number" and word != "BOOLEAN")
     if not guessed or word == "VARCHAR" or alike:
-        return _templates.filled(_spelled(word, kind, field.cast), column)
+        zone = field.zone if zoned or "WITH TIME ZONE" in word or "TIMESTAMPTZ" in word else None
+        return _templates.filled(_spelled(word, kind, field.cast, zone), column)
     text = _templates.filled(_guessed_text(word), column)
     return text if kind == "text" else _templates.filled(_spelled("VARCHAR", kind, True), text)
+
+
+def date_part(part: str, moment: Any) -> Any:
+    """Spell a part of a day or a time."""
+    return _templates.filled(f"EXTRACT({'ISODOW' if part == 'weekday' else part} FROM x)", moment)
+
+
+def date_start(unit: str, moment: Any) -> Any:
+    """Spell when a unit of time begins."""
+    started = f"DATE_TRUNC('{unit}', x)"
+    return _templates.filled(started if unit == "hour" else f"CAST({started} AS DATE)", moment)

@@ -46,6 +46,12 @@ class Engine(Protocol):
     def constant(self, kind: str, value: Constant) -> Any:
         """Spell a constant of that kind."""
 
+    def date_part(self, part: str, moment: Any) -> Any:
+        """Spell a part of a day or a time between the years 1 and 9999, as a whole number; Monday is 1."""
+
+    def date_start(self, unit: str, moment: Any) -> Any:
+        """Spell the day on which the unit of such a day or time begins; of an hour, the time."""
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         """Spell a double in steps; beyond 2^60 steps any number as far out will do."""
 

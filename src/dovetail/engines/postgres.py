@@ -16,7 +16,7 @@ from dovetail.query.schema import Stored
 
 from .engine import BATCH, Batches, ColumnBatches, in_columns
 from .failure import missing_extra, unreadable
-from .postgres_values import TYPES, spelled_value
+from .postgres_values import TYPES, date_part, date_start, spelled_value
 from .source import Source
 from .sql_fragments import Templates, placed, typed_constant
 from .table_names import table_parts
@@ -110,10 +110,16 @@ class Postgres:
 
     def value(self, field: Field) -> Any:
         column = exp.column(field.name, quoted=True)
-        return spelled_value(column, self._types[field.name], field.kind)
+        return spelled_value(column, self._types[field.name], field.kind, field.zone)
 
     def constant(self, kind: str, value: Constant) -> Any:
         return typed_constant(kind, value)
+
+    def date_part(self, part: str, moment: Any) -> Any:
+        return date_part(part, moment)
+
+    def date_start(self, unit: str, moment: Any) -> Any:
+        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         # PostgreSQL fails where a product is too large for a double or a quotient too small.

@@ -15,6 +15,7 @@ from . import text_shapes as texts
 from .sql_fragments import Templates
 
 _WHOLE, _FLOAT, _DECIMAL, _TEXT, _OTHER_TEXT = "whole", "float", "decimal", "text", "other text"
+_ZONED = "zoned"
 # What is stored, and how a query sees it.
 TYPES = {
     **dict.fromkeys(("int2", "int4", "int8"), (_WHOLE, Stored("integer"))),
@@ -25,7 +26,7 @@ TYPES = {
     "bool": ("boolean", Stored("boolean")),
     "date": ("date", Stored("date")),
     "timestamp": ("timestamp", Stored("timestamp")),
-    "timestamptz": ("zoned", Stored("timestamp", cast=True)),
+    "timestamptz": (_ZONED, Stored("timestamp", cast=True)),
 }
 
 _DOUBLE = "DOUBLE PRECISION"
@@ -93,17 +94,49 @@ _SPELLED = {
     ),
     ("timestamp", "timestamp"): "CASE WHEN ISFINITE(x) THEN x END",
     ("timestamp", "date"): "CASE WHEN ISFINITE(x) THEN CAST(x AS DATE) END",
-    ("zoned", "timestamp"): "CASE WHEN ISFINITE(x) THEN x AT TIME ZONE 'UTC' END",
-    ("zoned", "date"): "CASE WHEN ISFINITE(x) THEN CAST(x AT TIME ZONE 'UTC' AS DATE) END",
+    (_ZONED, "timestamp"): "CASE WHEN ISFINITE(x) THEN x AT TIME ZONE 'UTC' END",
+    (_ZONED, "date"): "CASE WHEN ISFINITE(x) THEN CAST(x AT TIME ZONE 'UTC' AS DATE) END",
 }
 _AS_TEXT = 'CAST(x AS TEXT) COLLATE "C"'
 _templates = Templates("postgres")
 
 
-def spelled_value(column: Any, type_: str, kind: str) -> Any:
-    """Return the column of a PostgreSQL type as a kind; what has no direct way goes through its text."""
+# In another zone, an instant at either end of what the server can hold would be out of its range.
+_LOCAL = (
+    "CASE WHEN x > CAST('4000-01-01 00:00:00+00 BC' AS TIMESTAMPTZ) "
+    "AND x < CAST('290000-01-01 00:00:00+00' AS TIMESTAMPTZ) THEN {local} END"
+)
+
+
+def _in_zone(kind: str, zone: str) -> str | None:
+    """Spell an instant as a day or a time of a zone."""
+    local = f"x AT TIME ZONE '{zone}'"
+    kept = {"timestamp": local, "date": f"CAST({local} AS DATE)"}.get(kind)
+    return None if kept is None else _LOCAL.format(local=kept)
+
+
+def date_part(part: str, moment: Any) -> Any:
+    """Spell a part of a day or a time."""
+    word = "ISODOW" if part == "weekday" else part
+    return _templates.filled(f"CAST(EXTRACT({word} FROM x) AS BIGINT)", moment)
+
+
+def date_start(unit: str, moment: Any) -> Any:
+    """Spell when a unit of time begins."""
+    # Of a day, the server would make a time in its own zone.
+    started = f"DATE_TRUNC('{unit}', CAST(x AS TIMESTAMP))"
+    return _templates.filled(started if unit == "hour" else f"CAST({started} AS DATE)", moment)
+
+
+def spelled_value(column: Any, type_: str, kind: str, zone: str | None = None) -> Any:
+    """Return the column of a PostgreSQL type as a kind; what has no direct way goes through its text.
+
+    `zone` is the one that an instant is read in, UTC without it.
+    """
     family = TYPES[type_][0]
     direct = _SPELLED.get((family, kind))
+    if family == _ZONED and zone is not None:
+        direct = _in_zone(kind, zone) or direct
     if direct is not None:
         return _templates.filled(direct, column)
     text = _templates.filled(_AS_TEXT, column)

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
-from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
 from dovetail.query.field import LARGEST_INTEGER, Constant
 from dovetail.query.lattice import Lattice
 from dovetail.query.measures import Measure, RowCount, ValueCount, ValueSum
 from dovetail.query.partitions import Axis, Bins, Discovered, Keys, Steps
 from dovetail.query.times import constant_of, value_at
 
+from .bins import bin_number, constants
+from .conditions import value_of
 from .engine import Engine
 
 _HALF = Fraction(1, 2)
 _NAMEABLE: dict[str, tuple[Constant, Constant]] = {
     "integer": (-LARGEST_INTEGER, LARGEST_INTEGER),
     "date": (date.min, date.max),
-}
-_OPERATORS: dict[str, type[exp.Expression]] = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
 }
 
 
@@ -44,7 +36,7 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
     For |low|, |high| <= 2^52 both bounds plus a half are exact doubles and rounding is monotone, so the
     floor stays within [low, high] whatever the row holds.
     """
-    value = engine.value(lattice.field)
+    value = value_of(engine, lattice.field)
     if lattice.origin is not None:
         return _in_time(engine, lattice, value)
     low, high = (exp.Literal.number(point) for point in (lattice.low, lattice.high))
@@ -111,39 +103,18 @@ def _value_sum(engine: Engine, aggregate: ValueSum, value: Any) -> Any:
 _SPELLED: dict[type, Any] = {RowCount: _row_count, ValueCount: _value_count, ValueSum: _value_sum}
 
 
-def spelled(engine: Engine, condition: Condition) -> Any:
-    """Spell a condition."""
-    if isinstance(condition, Comparison):
-        operator = _OPERATORS[condition.operator]
-        constant = engine.constant(condition.field.kind, condition.value)
-        return operator(this=engine.value(condition.field), expression=constant)
-    if isinstance(condition, Member):
-        listed = _listed(engine, condition.field.kind, condition.values)
-        inside = exp.In(this=engine.value(condition.field), expressions=listed)
-        return exp.Not(this=inside) if condition.negated else inside
-    if isinstance(condition, Missing):
-        missing = exp.Is(this=engine.value(condition.field), expression=exp.Null())
-        return exp.Not(this=missing) if condition.negated else missing
-    join = exp.and_ if isinstance(condition, Every) else exp.or_
-    return join(*(spelled(engine, part) for part in condition.parts), copy=False)
-
-
-def _listed(engine: Engine, kind: str, values: Sequence[Any]) -> list[Any]:
-    return [engine.constant(kind, value) for value in values if value is not None]
-
-
 def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
     """Spell the value (or bin number) by which a row is grouped and, where needed, whether it is missing."""
     if isinstance(axis, Steps):
         return [on_lattice(engine, axis.lattice)]
-    value = engine.value(axis.field)
+    value = value_of(engine, axis.field)
     if isinstance(axis, Bins):
-        return [_bin_number(engine, axis, value)]
+        return [bin_number(engine, axis, value)]
     if isinstance(axis, Discovered):
         return [_nameable(engine, axis, value)]
     if axis.other is None:
         return [value]
-    known = exp.In(this=value.copy(), expressions=_listed(engine, axis.field.kind, axis.values))
+    known = exp.In(this=value.copy(), expressions=constants(engine, axis.field.kind, axis.values))
     columns: list[Any] = [exp.case().when(known, value, copy=False)]
     if needs_flag(axis):
         columns.append(exp.Is(this=value.copy(), expression=exp.Null()))
@@ -154,7 +125,7 @@ def _nameable(engine: Engine, axis: Discovered, value: Any) -> Any:
     """Spell a value that comes back as a key: one that no query could name, or a driver read, is missing."""
     if axis.field.kind not in _NAMEABLE:
         return value
-    low, high = _listed(engine, axis.field.kind, _NAMEABLE[axis.field.kind])
+    low, high = constants(engine, axis.field.kind, _NAMEABLE[axis.field.kind])
     least, most = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
     return exp.case().when(exp.and_(least, most, copy=False), value.copy(), copy=False)
 
@@ -165,49 +136,14 @@ def in_some_cell(engine: Engine, axis: Axis) -> Any:
         return exp.true()
     if isinstance(axis, Steps):
         return exp.Not(this=exp.Is(this=on_lattice(engine, axis.lattice), expression=exp.Null()))
-    value = engine.value(axis.field)
+    value = value_of(engine, axis.field)
     if isinstance(axis, Bins):
-        first, last = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
+        first, last = constants(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
         return exp.and_(
             exp.GTE(this=value, expression=first), exp.LT(this=value.copy(), expression=last), copy=False
         )
-    listed = _listed(engine, axis.field.kind, axis.values)
+    listed = constants(engine, axis.field.kind, axis.values)
     inside: Any = exp.In(this=value, expressions=listed) if listed else exp.false()
     if None in axis.values:
         inside = exp.or_(inside, exp.Is(this=value.copy(), expression=exp.Null()), copy=False)
     return inside
-
-
-def _bin_number(engine: Engine, axis: Bins, value: Any) -> Any:
-    """Spell the number of the bin that a value lies in, NULL outside of all."""
-    first, end = _listed(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
-    inside = exp.and_(
-        exp.GTE(this=value.copy(), expression=first), exp.LT(this=value.copy(), expression=end), copy=False
-    )
-    width = axis.even_width
-    number = _searched(engine, axis, value) if width is None else _divided(engine, axis, value, width)
-    return exp.case().when(inside, number, copy=False)
-
-
-def _divided(engine: Engine, axis: Bins, value: Any, width: int) -> Any:
-    """Spell (value - first edge) // width: exact for whole numbers, and one step however many bins."""
-    # In 64 bits: a column of small integers would overflow in its own type.
-    start = exp.cast(engine.constant("integer", axis.edges[0]), "BIGINT")
-    above = exp.paren(exp.Sub(this=value.copy(), expression=start), copy=False)
-    return exp.IntDiv(this=above, expression=engine.constant("integer", width))
-
-
-def _searched(engine: Engine, axis: Bins, value: Any) -> Any:
-    """Spell a binary search over the edges."""
-
-    def between(low: int, high: int) -> Any:
-        if high - low == 1:
-            return exp.Literal.number(low)
-        middle = (low + high) // 2
-        edge = engine.constant(axis.field.kind, axis.edges[middle])
-        below = exp.LT(this=value.copy(), expression=edge)
-        return (
-            exp.case().when(below, between(low, middle), copy=False).else_(between(middle, high), copy=False)
-        )
-
-    return between(0, len(axis.edges) - 1)

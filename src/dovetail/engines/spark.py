@@ -21,7 +21,7 @@ from .failure import missing_extra, unreadable
 from .interrupts import interruptible
 from .source import Source
 from .spark_parquet import parquet_frame
-from .spark_values import MILLISECONDS, family_of, spelled_value
+from .spark_values import MILLISECONDS, date_part, date_start, family_of, spelled_value
 from .sql_fragments import Templates, placed, scaled, typed_constant
 
 # Settings of the user's session must not change what a statement means, nor make it fail on a row.
@@ -81,10 +81,17 @@ class Spark:
         return self._columns
 
     def value(self, field: Field) -> Any:
-        return spelled_value(exp.column(field.name, quoted=True), self._families[field.name], field.kind)
+        column = exp.column(field.name, quoted=True)
+        return spelled_value(column, self._families[field.name], field.kind, field.zone)
 
     def constant(self, kind: str, value: Constant) -> Any:
         return typed_constant(kind, value)
+
+    def date_part(self, part: str, moment: Any) -> Any:
+        return date_part(part, moment)
+
+    def date_start(self, unit: str, moment: Any) -> Any:
+        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)

@@ -112,9 +112,42 @@ _SPELLED = {
 _templates = Templates("spark")
 
 
-def spelled_value(column: Any, family: Family, kind: str) -> Any:
-    """Return the column of a family of types as a kind; what has no direct way goes through its text."""
+# In another zone, an instant at either end of what Spark can hold would be out of its range.
+_LOCAL = (
+    "CASE WHEN CAST(x AS TIMESTAMP_NTZ) BETWEEN CAST('-290000-01-01 00:00:00' AS TIMESTAMP_NTZ) "
+    "AND CAST('+290000-01-01 00:00:00' AS TIMESTAMP_NTZ) THEN {local} END"
+)
+
+
+def _in_zone(kind: str, zone: str) -> str | None:
+    """Spell an instant as a day or a time of a zone."""
+    local = f"CONVERT_TIMEZONE('UTC', '{zone}', CAST(x AS TIMESTAMP_NTZ))"
+    kept = {"timestamp": local, "date": f"CAST({local} AS DATE)"}.get(kind)
+    return None if kept is None else _LOCAL.format(local=kept)
+
+
+def date_part(part: str, moment: Any) -> Any:
+    """Spell a part of a day or a time."""
+    return _templates.filled("(WEEKDAY(x) + 1)" if part == "weekday" else f"EXTRACT({part} FROM x)", moment)
+
+
+def date_start(unit: str, moment: Any) -> Any:
+    """Spell when a unit of time begins."""
+    if unit == "hour":
+        started = "CAST(DATE_TRUNC('HOUR', CAST(x AS TIMESTAMP)) AS TIMESTAMP_NTZ)"
+    else:
+        started = "CAST(x AS DATE)" if unit == "day" else f"TRUNC(CAST(x AS DATE), '{unit}')"
+    return _templates.filled(started, moment)
+
+
+def spelled_value(column: Any, family: Family, kind: str, zone: str | None = None) -> Any:
+    """Return the column of a family of types as a kind; what has no direct way goes through its text.
+
+    `zone` is the one that an instant is read in, UTC without it.
+    """
     direct = _SPELLED.get((family.name, kind))
+    if family.name == "zoned" and zone is not None:
+        direct = _in_zone(kind, zone) or direct
     if direct is not None:
         return _templates.filled(direct, column)
     text = _templates.filled(_SPELLED.get((family.name, "text"), "CAST(x AS STRING)"), column)

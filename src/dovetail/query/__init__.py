@@ -1,10 +1,22 @@
 """What is asked: public columns, conditions, cells, measures, and the texts that spell them."""
 
+from typing import Any
+
 from .column import Column
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
+from .lookup import Lookup
 from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
+
+
+def _derived(text: str, table: Any) -> Any:
+    from .sql.where import read_derived
+
+    return read_derived(text, table)
+
+
+Schema.deriver = staticmethod(_derived)
 
 __all__ = [
     "Column",
@@ -12,6 +24,7 @@ __all__ = [
     "CountDistinct",
     "Histogram",
     "Linear",
+    "Lookup",
     "Marginals",
     "Maximum",
     "Mean",

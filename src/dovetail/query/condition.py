@@ -8,7 +8,8 @@ The rewritings made here (a negation pushed inwards, sorted operands) hold in th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 _NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 OPERATORS = tuple(_NEGATED)
+_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+# What a derived column stands for is spelled anew wherever it is compared.
+MOST_COMPARISONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,7 @@ class Comparison:
     value: Constant
 
     def to_dict(self) -> dict[str, Any]:
-        return {"compare": self.operator, "column": _named(self.field), "value": written(self.value)}
+        return {"compare": self.operator, "column": self.field.written(), "value": written(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,7 @@ class Member:
 
     def to_dict(self) -> dict[str, Any]:
         word = "not in" if self.negated else "in"
-        return {"compare": word, "column": _named(self.field), "value": [written(v) for v in self.values]}
+        return {"compare": word, "column": self.field.written(), "value": [written(v) for v in self.values]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class Missing:
     negated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        return {"compare": "is not null" if self.negated else "is null", "column": _named(self.field)}
+        return {"compare": "is not null" if self.negated else "is null", "column": self.field.written()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +103,31 @@ def member(field: Field, values: Iterable[Constant]) -> Condition:
     return Comparison(field, "=", kept[0]) if len(kept) == 1 else Member(field, kept)
 
 
-def compared(field: Field, operator: str, value: object, table: Table) -> Comparison:
-    """Return a comparison; equality with what no row can hold is refused, an order may name any bound."""
-    equal = operator in ("=", "<>")
-    return Comparison(field, operator, table.constant(field, value) if equal else field.constant(value))
+def compared(field: Field, sign: str, value: object, table: Table) -> Condition:
+    """Return a comparison; equality with what no row can hold is refused, an order may name any bound.
+
+    The order of derived texts is that of their letters, in every engine: they are listed.
+    """
+    if sign in ("=", "<>"):
+        return Comparison(field, sign, table.constant(field, value))
+    bound = field.constant(value)
+    if field.derivation is None or field.kind != "text":
+        return Comparison(field, sign, bound)
+    found = [label for label in table.labels(field) if _HOLDS[sign](label, bound)]
+    if not found:
+        raise InvalidQuery(f"No value of {field.name} is {sign} {shown(value)}.")
+    return member(field, found)
+
+
+def condition_size(condition: Condition) -> int:
+    """Return about how many comparisons it takes to spell a condition.
+
+    >>> condition_size(Comparison(Field("age", "integer"), ">", 40))
+    1
+    """
+    if isinstance(condition, Every | Some):
+        return sum(map(condition_size, condition.parts))
+    return getattr(condition.field.derivation, "size", 1)
 
 
 def every(parts: Iterable[Condition]) -> Condition:
@@ -163,12 +193,14 @@ def _known(field: object, table: Table) -> Field:
 
 def _joined(join: type[Every] | type[Some], parts: Iterable[Condition]) -> Condition:
     flat: dict[str, Condition] = {}
+    size = 0
     for part in parts:
+        size += condition_size(part)
+        if size > MOST_COMPARISONS:
+            raise InvalidQuery(
+                "This condition compares derived columns too often.", "Use IN (...), or ask in parts."
+            )
         for piece in part.parts if isinstance(part, join) else (part,):
             flat[json.dumps(piece.to_dict(), sort_keys=True)] = piece
     kept = tuple(flat[text] for text in sorted(flat))
     return kept[0] if len(kept) == 1 else join(kept)
-
-
-def _named(field: Field) -> list[str]:
-    return [field.name, field.kind]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from dovetail.check import rational
 from dovetail.errors import InvalidParameter, InvalidQuery, shown
@@ -13,6 +15,8 @@ from dovetail.errors import InvalidParameter, InvalidQuery, shown
 Constant: TypeAlias = bool | int | Fraction | str | date | datetime
 
 KINDS = ("integer", "number", "text", "boolean", "date", "timestamp")
+# The cell of rows that get no value of a derived column.
+OTHER = "other"
 LARGEST_INTEGER = 2**63 - 1
 _LARGEST_DOUBLE = 10**308
 _EXAMPLE = {
@@ -25,13 +29,47 @@ _EXAMPLE = {
 }
 
 
-@dataclass(frozen=True, slots=True, order=True)
+class Derivation(Protocol):
+    """How the value of a derived column follows from a row, whatever the row holds."""
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of its values."""
+
+    def labels(self) -> tuple[Constant, ...]:
+        """Return all values that a row can have; a row with none of them has no value."""
+
+    @property
+    def other(self) -> str | None:
+        """Return the name of the cell of rows without a value, None where every row has one."""
+
+    @property
+    def title(self) -> str:
+        """Return the name that it has in every spelling."""
+
+    @property
+    def size(self) -> int:
+        """Return about how many comparisons it takes to spell it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the canonical form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A derivation as a ledger keeps it: to be shown, not to be asked of an engine."""
+
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """One column as a query sees it.
 
     `cast` says that the engine stores something else: each row is then converted where it can be and counts
     as missing where it cannot, so that no row makes a query fail. `decimal` and `missing_words` say how a
-    text is read.
+    text is read, and `zone` in which time zone an instant is. A column that has a `derivation` is made of
+    others.
     """
 
     name: str
@@ -39,6 +77,8 @@ class Field:
     cast: bool = False
     decimal: str = field(default=".", repr=False)
     missing_words: tuple[Constant, ...] = field(default=(), repr=False)
+    zone: str | None = field(default=None, repr=False)
+    derivation: Derivation | Recorded | None = field(default=None, repr=False)
 
     def constant(self, value: object) -> Constant:
         """Return `value` as this column's constant.
@@ -55,6 +95,32 @@ class Field:
                 f"Give {_EXAMPLE[self.kind]}.",
             )
         return read
+
+    def written(self) -> list[Any]:
+        """Return the canonical form: the name, the kind and whatever else decides what a row holds.
+
+        >>> Field("age", "integer", cast=True).written()
+        ['age', 'integer']
+        """
+        if isinstance(self.derivation, Recorded):
+            return [self.name, self.kind, json.loads(self.derivation.written)]
+        if self.derivation is not None:
+            return [self.derivation.title, self.kind, self.derivation.to_dict()]
+        return [self.name, self.kind] if self.zone is None else [self.name, self.kind, {"zone": self.zone}]
+
+
+def read_column(data: Sequence[Any]) -> Field:
+    """Read what `Field.written` wrote.
+
+    >>> read_column(["seen", "timestamp", {"zone": "Europe/Zurich"}]).zone
+    'Europe/Zurich'
+    """
+    name, kind, *more = data
+    if not more:
+        return Field(name, kind)
+    if "zone" in more[0]:
+        return Field(name, kind, zone=more[0]["zone"])
+    return Field(name, kind, derivation=Recorded(json.dumps(more[0], sort_keys=True)))
 
 
 def kind_of(value: object) -> str:

@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from .field import Field
+from .field import Field, read_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Lattice:
     origin: date | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        column = [self.field.name, self.field.kind]
+        column = self.field.written()
         made = {"column": column, "low": self.low, "high": self.high, "step": str(self.step)}
         return made if self.origin is None else made | {"origin": self.origin.isoformat()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Lattice:
         """Read what `to_dict` wrote."""
-        field = Field(*data["column"])
+        field = read_column(data["column"])
         origin: Any = None if "origin" not in data else field.constant(data["origin"])
         return cls(field, data["low"], data["high"], Fraction(data["step"]), origin)

@@ -33,5 +33,4 @@ class Persons:
     max_cells: int
 
     def to_dict(self) -> dict[str, Any]:
-        column = [self.unit.name, self.unit.kind]
-        return {"unit": column, "max_rows": self.max_rows, "max_cells": self.max_cells}
+        return {"unit": self.unit.written(), "max_rows": self.max_rows, "max_cells": self.max_cells}

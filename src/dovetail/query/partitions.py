@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.errors.remedies import Declare, DraftSchema, Give, KeepOne
 
 from .column import listed, public_values
-from .field import MOST_CELLS, Constant, Field, kind_of, written
+from .field import MOST_CELLS, Constant, Field, Recorded, kind_of, written
 from .lattice import Lattice
 from .schema import Table
 from .times import constant_of, value_at
@@ -78,6 +78,9 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
         field = _keyed(table.field(name, asked=_asked(keys)))
         return Keys(field, public_values(field, keys), other)
     field = table.field(name)
+    if field.derivation is not None and not isinstance(field.derivation, Recorded):
+        made = field.derivation
+        return Keys(field, _limited_labels(name, made.labels()), made.other, declared=True)
     if declared is None or declared.values is None:
         raise MissingKeys(
             f"The cells of {name} are not public: a value seen only in the data could point to one person.",
@@ -91,7 +94,8 @@ def _axis(name: str, keys: Any, bins: Any, table: Table) -> Axis:
 
 
 def _keyed(field: Field) -> Field:
-    if field.kind in ("number", "timestamp"):
+    # Of a derived column all values are known and exact.
+    if field.kind in ("number", "timestamp") and field.derivation is None:
         raise InvalidQuery(f"The type of {field.name} is {field.kind}.", Give("bins"))
     return field
 
@@ -131,6 +135,11 @@ def _limited(name: str, values: list[Any]) -> list[Any]:
     return values
 
 
+def _limited_labels(name: str, labels: tuple[Constant, ...]) -> tuple[Constant, ...]:
+    _limited(name, list(labels))
+    return labels
+
+
 Cell: TypeAlias = tuple[Constant | None, ...]
 """A cell: its number on every axis with public cells, its value on every other."""
 # Every engine runs through uneven bins one after another, block by block of rows.
@@ -162,7 +171,7 @@ class Keys:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "column": [self.field.name, self.field.kind],
+            "column": self.field.written(),
             "keys": [written(value) for value in self.values],
             "other": self.other,
         }
@@ -209,7 +218,7 @@ class Bins:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "column": [self.field.name, self.field.kind],
+            "column": self.field.written(),
             "bins": [written(edge) for edge in self.edges],
             "other": self.other,
         }
@@ -257,7 +266,7 @@ class Discovered:
     other: ClassVar[None] = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"column": [self.field.name, self.field.kind], "keys": "discover", "other": None}
+        return {"column": self.field.written(), "keys": "discover", "other": None}
 
 
 ListedAxis: TypeAlias = Keys | Bins | Steps

@@ -18,6 +18,8 @@ def persons(table: Table, unit: str | None, max_rows: int | None, max_cells: int
                 raise InvalidParameter(name, value, "given together with a unit", Give("unit"))
         return None
     field = table.field(unit)
+    if field.derivation is not None:
+        raise InvalidParameter("unit", unit, "a column of the data, not one that is derived")
     if field.kind not in ("integer", "text"):
         raise InvalidParameter(
             "unit",

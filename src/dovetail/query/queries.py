@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from .canonical import Question
 from .column import Column, public_values
 from .condition import Condition, checked
-from .field import MOST_CELLS, kind_of
+from .field import MOST_CELLS, Field, kind_of
 from .lattice import Lattice
 from .measures import Average, Distinct, Rows, Total, Weighted
 from .neighbours import Persons
@@ -216,13 +216,20 @@ def declared_bounds(column: Column | None) -> dict[str, Any]:
     return found
 
 
+def public_bounds(field: Field, table: Table) -> dict[str, Any]:
+    """Return what is known of the sums of a column: declared, or following from how it is derived."""
+    if labels := table.labels(field):
+        return {"low": min(labels), "high": max(labels), "step": 1}
+    return declared_bounds(table.schema.get(field.name))
+
+
 def lattice(column: str, low: object, high: object, step: object, table: Table) -> Lattice:
     """Check the bounds of a sum: public, apart, and whole multiples of the step."""
     field = table.field(column, asked="number")
     if field.kind not in ("integer", "number"):
         raise InvalidQuery(f"The type of {field.name} is {field.kind}; only numbers can be summed.")
     given = {"low": low, "high": high, "step": step}
-    declared = declared_bounds(table.schema.get(field.name))
+    declared = public_bounds(field, table)
     low, high, step = (declared[name] if value is None else value for name, value in given.items())
     missing = [name for name, value in (("low", low), ("high", high), ("step", step)) if value is None]
     if missing:

@@ -14,7 +14,7 @@ from dovetail.errors import InvalidQuery
 
 from .canonical import Question
 from .condition import Comparison, Condition, Every, Member, Missing, Some
-from .field import Constant, Field
+from .field import Constant, Field, read_column
 from .lattice import Lattice
 from .measures import read_measure
 from .neighbours import Persons
@@ -36,7 +36,7 @@ def read_question(data: Mapping[str, Any]) -> Question:
 
 
 def _axis(data: Mapping[str, Any]) -> Axis:
-    field = Field(*data["column"])
+    field = read_column(data["column"])
     if data.get("keys") == DISCOVER:
         return Discovered(field)
     if "step" in data:
@@ -61,7 +61,7 @@ def _condition(data: Any) -> Condition:
     for word, join in (("all", Every), ("any", Some)):
         if word in data:
             return join(tuple(map(_condition, data[word])))
-    field, operator = Field(*data["column"]), data["compare"]
+    field, operator = read_column(data["column"]), data["compare"]
     negated = "not" in operator
     if "value" not in data:
         return Missing(field, negated)
@@ -72,7 +72,7 @@ def _condition(data: Any) -> Condition:
 
 
 def _persons(data: Mapping[str, Any]) -> Persons:
-    return Persons(Field(*data["unit"]), data["max_rows"], data["max_cells"])
+    return Persons(read_column(data["unit"]), data["max_rows"], data["max_cells"])
 
 
 def _constant(field: Field, value: Any) -> Constant:

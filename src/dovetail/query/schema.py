@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery, shown
-from dovetail.errors.remedies import Confirm, Declare, DidYouMean, DraftSchema
+from dovetail.errors.remedies import Confirm, Declare, DidYouMean, DraftSchema, Remedy
 
 from .column import Column
 from .encoding import checked_encoding
-from .field import Constant, Field
+from .field import Constant, Field, Recorded
+from .lookup import Lookup
+from .zones import checked_zone
 
 _MOST_LISTED = 12
+# Of more values, looking for a similar one takes too long.
+_MOST_NEAR = 1000
+_MOST_READ = 1000
+# What stands in an expression other than CASE: admitted.month, FLOOR(age / 10) * 10.
+_EXPRESSION = frozenset("(.")
 _ASKED = {
     "integer": "whole numbers",
     "number": "numbers",
@@ -33,7 +40,9 @@ def _unread(source: Any, table: str | None) -> Schema:
 class Schema:
     """The public columns of a table; `place` is the file that they were read from.
 
-    `encoding` is that of a CSV file, UTF-8 where nothing is said.
+    `encoding` is that of a CSV file, UTF-8 where nothing is said. `zone` is the time zone in which instants
+    are read, UTC where nothing is said. `derived` names columns that are made of others, by expressions such
+    as "EXTRACT(MONTH FROM admitted)"; `lookups` are public tables that say more about the values of a column.
 
     >>> schema = Schema([Column("age", "integer", low=0, high=120), Column("sex", "text")])
     >>> Schema.from_toml(schema.to_toml()) == schema
@@ -44,7 +53,12 @@ class Schema:
     place: Path | None = field(default=None, compare=False, repr=False)
     # Set by `dovetail.engines`: proposing a schema reads rows, and nothing here does.
     drafter: ClassVar[Callable[[Any, str | None], Schema]] = _unread
+    # Set by `dovetail.query`: it reads what the analyst's texts are read with, which rests on this module.
+    deriver: ClassVar[Callable[[str, Table], Field]]
     encoding: str | None = None
+    zone: str | None = None
+    derived: Any = field(default=())
+    lookups: Any = field(default=())
 
     def __post_init__(self) -> None:
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
@@ -58,6 +72,10 @@ class Schema:
         object.__setattr__(self, "columns", columns)
         if self.encoding is not None:
             object.__setattr__(self, "encoding", checked_encoding(self.encoding))
+        if self.zone is not None:
+            object.__setattr__(self, "zone", checked_zone(self.zone))
+        object.__setattr__(self, "derived", _checked_derived(self.derived, names))
+        object.__setattr__(self, "lookups", _checked_lookups(self.lookups))
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -65,6 +83,10 @@ class Schema:
     def get(self, name: str) -> Column | None:
         """Return the declared column of that name, if there is one."""
         return next((column for column in self.columns if column.name == name), None)
+
+    def lookup(self, name: str) -> Lookup | None:
+        """Return the lookup of that name, if there is one."""
+        return next((each for each in self.lookups if each.name.casefold() == name.casefold()), None)
 
     def confirm(self, *names: str) -> Schema:
         """Return the schema with the named drafted columns confirmed as public by their curator.
@@ -92,6 +114,11 @@ class Schema:
             raise InvalidParameter(
                 "schema", missing, f"columns of the source: {', '.join(kept)}", "Correct the names."
             )
+        taken = [name for name in kept if name in dict(self.derived) or self.lookup(name)]
+        if taken:
+            raise InvalidParameter(
+                "schema", taken, "names of derived columns and lookups that the source does not use"
+            )
         for column in self.columns:
             given = "decimal" if column.decimal else "missing_words" if column.missing_words else None
             if given and stored is not None and kept[column.name].kind is not None:
@@ -105,17 +132,17 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        from .toml import columns_text
+        from .toml import schema_text
 
-        return columns_text(self, self.encoding)
+        said = {"encoding": self.encoding, "zone": self.zone}
+        return schema_text(self, said, self.derived, self.lookups)
 
     @classmethod
-    def from_toml(cls, text: str) -> Schema:
-        """Read what `to_toml` wrote or a curator typed."""
-        from .toml import read_columns
+    def from_toml(cls, text: str, *, folder: str | Path = "") -> Schema:
+        """Read what `to_toml` wrote or a curator typed; files of lookups are looked for in `folder`."""
+        from .toml import read_schema
 
-        columns, encoding = read_columns(text)
-        return cls(columns, encoding=encoding)
+        return cls(**read_schema(text, Path(folder)))
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file."""
@@ -134,7 +161,7 @@ class Schema:
             why = getattr(error, "strerror", None) or "it is not a text in UTF-8"
             raise DataError(f"The schema {shown(str(path))} cannot be read: {why}.") from None
         try:
-            return replace(cls.from_toml(text), place=Path(path))
+            return replace(cls.from_toml(text, folder=Path(path).parent), place=Path(path))
         except InvalidParameter as error:
             raise InvalidParameter(
                 "schema", Path(path).name, f"a schema, in which {error.problem.rstrip('.')}", *error.remedies
@@ -147,6 +174,30 @@ class Schema:
         What it finds is private until it was reviewed, so every drafted column is refused until then.
         """
         return cls.drafter(source, table)
+
+
+def _checked_derived(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
+    """Return derived columns as pairs of a name and an expression, which is read when it is asked about."""
+    found = dict(given) if isinstance(given, Mapping | tuple) else given
+    allowed = "expressions by name, such as EXTRACT(MONTH FROM admitted) for month"
+    if not isinstance(found, dict):
+        raise InvalidParameter("derived", given, allowed)
+    for name, text in found.items():
+        if not isinstance(name, str) or not name or not isinstance(text, str):
+            raise InvalidParameter(f"derived.{name}", text, allowed)
+        if name in names:
+            raise InvalidParameter(f"derived.{name}", text, "named differently from every column")
+    return tuple(found.items())
+
+
+def _checked_lookups(given: Any) -> tuple[Lookup, ...]:
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not all(isinstance(each, Lookup) for each in found):
+        raise InvalidParameter("lookups", given, "a list of lookups", "Each has a name, a table and a key.")
+    names = [each.name.casefold() for each in found]
+    if len(set(names)) != len(names):
+        raise InvalidParameter("lookups", names, "lookups with different names")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +215,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What queries are checked against: the declared columns joined with the stored ones."""
+    """What queries are checked against: the declared columns joined with the stored ones.
+
+    Wherever a column is named, an expression that derives one may stand instead.
+    """
 
     schema: Schema
     stored: Mapping[str, Stored]
+    # What was read of expressions; a text may name the same one very often.
+    _read: dict[str, Field] = field(default_factory=dict, compare=False, repr=False)
+    _labels: dict[str, frozenset[Constant]] = field(default_factory=dict, compare=False, repr=False)
 
     def field(self, name: str, asked: str = "text") -> Field:
         """Return the column as queries see it; `asked` is the kind that a query takes it for.
@@ -176,6 +233,8 @@ class Table:
         would take words, or numbers with a decimal comma, for 0 without a warning.
         """
         found = self.resolve(name)
+        if found not in self.stored:
+            return self._derived(found)
         declared, stored = self.schema.get(found), self.stored[found]
         if declared is not None and not declared.reviewed:
             place = self.schema.place
@@ -197,9 +256,38 @@ class Table:
                 DraftSchema(),
             )
         cast = stored.cast or kind != stored.kind
+        zone = self.schema.zone if kind in ("date", "timestamp") else None
         if declared is None:
-            return Field(found, kind, cast)
-        return Field(found, kind, cast, declared.decimal or ".", declared.missing_words)
+            return Field(found, kind, cast, zone=zone)
+        return Field(found, kind, cast, declared.decimal or ".", declared.missing_words, zone)
+
+    def _derived(self, name: str) -> Field:
+        """Return a derived column: one that the schema names, or an expression."""
+        known = self._read.get(name)
+        if known is not None:
+            return known
+        named = dict(self.schema.derived)
+        if name in named:
+            # Made of those before it, so that none is made of itself.
+            before = self.schema.derived[: list(named).index(name)]
+            table = replace(self, schema=replace(self.schema, derived=before), _read={}, _labels={})
+            made = replace(Schema.deriver(named[name], table), name=name)
+        else:
+            made = Schema.deriver(name, self)
+        if len(self._read) >= _MOST_READ:
+            self._read.clear()
+        self._read[name] = made
+        return made
+
+    def labels(self, field: Field) -> frozenset[Constant]:
+        """Return all values of a derived column; nothing for any other."""
+        if field.derivation is None or isinstance(field.derivation, Recorded):
+            return frozenset()
+        if field.name not in self._labels:
+            if len(self._labels) >= _MOST_READ:
+                self._labels.clear()
+            self._labels[field.name] = frozenset(field.derivation.labels())
+        return self._labels[field.name]
 
     def constant(self, field: Field, value: object) -> Constant:
         """Return what a column is compared with for equality, if the schema says that a row can hold it.
@@ -208,38 +296,49 @@ class Table:
         """
         read = field.constant(value)
         declared = self.schema.get(field.name)
-        if (
-            declared is None
-            or declared.values is None
-            or declared.other is not None
-            or read in declared.values
-        ):
+        values: Any = self.labels(field)
+        if declared is not None and declared.other is None:
+            values = declared.values
+        if not values or read in values:
             return read
-        known = [item for item in declared.values if item is not None]
-        near = get_close_matches(str(read), [str(item) for item in known], n=1)
+        made = field.derivation is not None
+        known = sorted(values) if made else [item for item in values if item is not None]
+        near = get_close_matches(str(read), [str(item) for item in known[:_MOST_NEAR]], n=1)
         listed = ", ".join(str(item) for item in known[:_MOST_LISTED]) + ", ..." * (len(known) > _MOST_LISTED)
-        raise InvalidQuery(
-            f"{shown(value)} is none of the values that the schema declares for {field.name}.",
-            *([DidYouMean(repr(near[0]))] if near else []),
-            f"The values are {listed}. If rows may hold others, their curator declares a cell for them.",
-            Declare(field.name, ("other",)),
+        problem = f"{shown(value)} is none of the values that the schema declares for {field.name}."
+        fixes: list[Remedy | str] = (
+            [DidYouMean(repr(near[0]) if field.kind == "text" else near[0])] if near else []
         )
+        if made:
+            problem = f"{shown(value)} is none of the values of {field.name}."
+            fixes.append(f"The values are {listed}; a row without any of them is missing, as IS NULL says.")
+        else:
+            fixes.append(
+                f"The values are {listed}. If rows may hold others, their curator declares a cell for them."
+            )
+            fixes.append(Declare(field.name, ("other",)))
+        raise InvalidQuery(problem, *fixes)
 
     def kind(self, name: str) -> str | None:
         """Return the declared or stored kind of a column, None where nothing says."""
         found = self.resolve(name)
+        if found not in self.stored:
+            return self._derived(found).kind
         declared = self.schema.get(found)
         return declared.type if declared else self.stored[found].kind
 
     def resolve(self, name: str) -> str:
         """Return the exact name of a column; case and outer spaces are forgiven where that is unambiguous."""
+        all_names: list[str] = [*self.stored, *(known for known, _ in self.schema.derived)]
         if isinstance(name, str):
-            if name in self.stored:
+            if name in all_names:
                 return name
             wanted = name.strip().casefold()
-            alike = [known for known in self.stored if known.strip().casefold() == wanted]
+            alike = [known for known in all_names if known.strip().casefold() == wanted]
             if len(alike) == 1:
                 return alike[0]
-        near = get_close_matches(shown(name).strip("'"), list(self.stored), n=1)
-        hint = DidYouMean(near[0]) if near else f"Its columns are {', '.join(self.stored)}."
+            if _EXPRESSION & set(name) or wanted.startswith("case "):
+                return self._derived(name).name
+        near = get_close_matches(shown(name).strip("'"), all_names, n=1)
+        hint = DidYouMean(near[0]) if near else f"Its columns are {', '.join(all_names)}."
         raise InvalidQuery(f"{shown(name)} is not a column of the data.", hint)

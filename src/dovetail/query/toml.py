@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from dovetail.errors import InvalidParameter, InvalidQuery
@@ -14,18 +15,22 @@ from dovetail.errors.remedies import DraftSchema
 from dovetail.errors.values import exact_text
 
 from .column import Column
+from .lookup import Lookup
 
 FORMAT = "dovetail.schema/1"
 _KEYS = ("type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words")
-_ENCODING = "encoding"
 _INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
 
 
-def columns_text(columns: Iterable[Column], encoding: str | None) -> str:
-    """Return the columns of a schema as TOML text."""
+def schema_text(
+    columns: Iterable[Column],
+    said: Mapping[str, str | None],
+    derived: Iterable[tuple[str, str]],
+    lookups: Iterable[Lookup],
+) -> str:
+    """Return a schema as TOML text; `said` is what is said of the whole file: its encoding, its zone."""
     parts = [_INTRO, f"schema = {_written(FORMAT)}\n"]
-    if encoding is not None:
-        parts.append(f"{_ENCODING} = {_written(encoding)}\n")
+    parts += [f"{key} = {_written(value)}\n" for key, value in said.items() if value is not None]
     for column in columns:
         parts.append(f"\n[columns.{_written(column.name)}]\n")
         parts.append("".join(f"# {line}\n" for line in (column.note or "").splitlines()))
@@ -41,24 +46,69 @@ def columns_text(columns: Iterable[Column], encoding: str | None) -> str:
                 parts.append(_listed(list(value), key))
             else:
                 parts.append(f"{key} = {_written(value)}\n")
-    return "".join(parts)
+    named = [f"{_written(name)} = {_written(text)}\n" for name, text in derived]
+    parts += ["\n[derived]\n", *named] if named else []
+    return "".join([*parts, *map(_lookup_text, lookups)])
 
 
-def read_columns(text: str) -> tuple[list[Column], str | None]:
-    """Read columns and encoding; unknown keys are refused, so that a misspelt `reviewed` cannot go unseen."""
+def _lookup_text(lookup: Lookup) -> str:
+    """Return a lookup by its file where the schema's own file names one, else with all its rows."""
+    options = {"file": lookup.file, "key": lookup.key, "on": lookup.on}
+    lines = [f"{key} = {_written(value)}\n" for key, value in options.items() if value is not None]
+    if lookup.file is None:
+        columns = lookup.columns()
+        rows = [
+            "  {" + ", ".join(f"{_written(n)} = {_written(v)}" for n, v in pairs if v is not None) + "},\n"
+            for pairs in (list(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        ]
+        lines += ["rows = [\n", *rows, "]\n"]
+    return "".join([f"\n[lookups.{_written(lookup.name)}]\n", *lines])
+
+
+def read_schema(text: str, folder: Path) -> dict[str, Any]:
+    """Read the parts of a schema; unknown keys are refused: a misspelt `reviewed` must not go unseen."""
     try:
         data = tomllib.loads(text)
     except RecursionError:
         raise InvalidParameter("schema", "the text given", "TOML that is not nested so deeply") from None
     except ValueError as error:  # also of an integer of thousands of digits
         raise InvalidParameter("schema", "the text given", f"TOML ({error})", DraftSchema()) from None
-    columns = data.get("columns")
-    known = set(data) - {_ENCODING} == {"schema", "columns"}
-    if data.get("schema") != FORMAT or not known or not isinstance(columns, dict):
+    columns, lookups, derived = data.get("columns", {}), data.get("lookups", {}), data.get("derived", {})
+    said = set(data) & {"columns", "derived", "lookups"}
+    known = bool(said) and set(data) - said - {"encoding", "zone"} == {"schema"}
+    tables = all(isinstance(each, dict) for each in (columns, lookups, derived))
+    if data.get("schema") != FORMAT or not known or not tables:
         raise InvalidParameter(
             "schema", sorted(data), f'a text with schema = "{FORMAT}" and one [columns.NAME] per column'
         )
-    return [_column(name, entry) for name, entry in columns.items()], data.get(_ENCODING)
+    return {
+        "columns": [_column(name, entry) for name, entry in columns.items()],
+        "encoding": data.get("encoding"),
+        "zone": data.get("zone"),
+        "derived": derived,
+        "lookups": [_lookup(name, entry, folder) for name, entry in lookups.items()],
+    }
+
+
+def _lookup(name: str, entry: Any, folder: Path) -> Lookup:
+    if (
+        not isinstance(entry, dict)
+        or set(entry) - {"file", "rows", "key", "on"}
+        or ("file" in entry) == ("rows" in entry)
+        or "key" not in entry
+    ):
+        given = sorted(entry) if isinstance(entry, dict) else entry
+        raise InvalidParameter(f"lookups.{name}", given, "a file or rows, its key, and on")
+    file, rows = entry.get("file"), entry.get("rows", [])
+    if not isinstance(file, str | None) or not isinstance(rows, list) or not all(map(_is_row, rows)):
+        raise InvalidParameter(f"lookups.{name}", sorted(entry), "a file by its name, or rows")
+    columns = dict.fromkeys(column for row in rows for column in row)
+    table = {column: [row.get(column) for row in rows] for column in columns}
+    return Lookup(name, table if file is None else folder / file, entry["key"], entry.get("on"), file)
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict)
 
 
 def _column(name: str, entry: Any) -> Column:

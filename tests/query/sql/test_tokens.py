@@ -15,7 +15,7 @@ from sqlglot.tokens import Tokenizer
 
 from dovetail.errors import DovetailError, InvalidQuery, UnsupportedSQL
 from dovetail.query import Column, Schema
-from dovetail.query.sql import read_select, tokens
+from dovetail.query.sql import joins, read_select, tokens
 from dovetail.query.sql.tokens import DEEPEST, LONGEST_TEXT, MOST_TOKENS
 from dovetail.query.sql.where import read_where
 
@@ -163,7 +163,8 @@ def test_every_word_that_the_parser_knows_can_be_repeated(place: str) -> None:
 
 
 def test_what_the_parser_takes_many_steps_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_JOINS", ())
+    monkeypatch.setattr(tokens, "JOINS", ())
+    monkeypatch.setattr(joins, "JOINS", ())
     with pytest.raises(UnsupportedSQL, match="too involved to be read"):
         read_select("SELECT COUNT(*) FROM data" + " JOIN data" * 18, TABLE)
 

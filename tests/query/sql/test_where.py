@@ -87,7 +87,7 @@ def test_one_question_has_one_form_however_it_is_spelled(one: str, another: str)
         "';--",
         "age BETWEEN SYMMETRIC 1 AND 2",
         "age IS NOT DISTINCT FROM 3",
-        "CASE WHEN age > 1 THEN TRUE END",
+        "CASE WHEN age > 1 THEN age > 2 END",
         "age > 1e99999999",
         "age > 40.5",
         "age > 'x'",

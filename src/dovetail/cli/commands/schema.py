@@ -78,7 +78,9 @@ def check(
 
         engine = connect(bare_source(data, table=table))
         try:
-            schema.table(engine.columns())
+            known = schema.table(engine.columns())
+            for name, _ in schema.derived:
+                known.field(name)
         finally:
             engine.close()
     screen = stdout()
@@ -125,6 +127,11 @@ def _listed(schema: Schema) -> object:
             printable(_declared(column)),
             "yes" if column.reviewed else "no",
         )
+    for name, text in schema.derived:
+        shown.add_row(printable(name), "derived", printable(text), "yes")
+    for lookup in schema.lookups:
+        columns = ", ".join(lookup.columns())
+        shown.add_row(printable(lookup.name), "lookup", printable(f"by {lookup.key}: {columns}"), "yes")
     return shown
 
 

@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from dovetail.errors import shown
 
+from .constants import spelled_node
 from .text import Text
-from .where import spelled_node
 
 
 @dataclass(frozen=True, slots=True)

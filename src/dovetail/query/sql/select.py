@@ -12,13 +12,16 @@ from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, Unsup
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.condition import Condition
 from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
-from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, declared_bounds
+from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, public_bounds
 from dovetail.query.schema import Table
 from dovetail.query.times import TIMES
 
+from .constants import spelled_node
+from .derived_columns import derives, field_of
+from .lookup_joins import resolved
 from .order import Column, Direction, read_limit, read_order, whole
 from .text import POSSIBLE, Text, read_text
-from .where import Unreadable, condition_of, spelled_node
+from .where import Unreadable, condition_of
 
 _USED = ("expressions", "from_", "where", "group", "order", "limit")
 # What people try most, and how to get there.
@@ -75,6 +78,8 @@ def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str
     (Histogram(columns=('sex',), keys=None, bins=None, where=None),)
     """
     source, tree = read_text(text)
+    called = {"data", *(name.casefold() for name in names)}
+    resolved(source, tree, table, called)
     for clause, part in tree.args.items():
         if part and clause not in _USED:
             word = {"with_": "WITH", "joins": "JOIN"}.get(clause, clause.strip("_").upper())
@@ -82,7 +87,7 @@ def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str
             at = source.at_word(word) or next((source.at_node(n) for n in nodes if hasattr(n, "walk")), None)
             raise source.refusal(f"{word} cannot be answered.", at, _INSTEAD.get(clause, POSSIBLE))
     reader = _Reader(source, table, unit)
-    reader.check_from(tree.args.get("from_"), {"data", *(name.casefold() for name in names)})
+    reader.check_from(tree.args.get("from_"), called)
     condition = reader.condition(tree.args.get("where"))
     by = reader.group(tree.args.get("group"), tree.expressions)
     queries: dict[Query, int] = {}
@@ -128,7 +133,7 @@ class _Reader:
             raise self.source.refusal("FROM is missing.", None, "Write FROM data.")
         named = part.this
         plain = isinstance(named, exp.Table) and isinstance(named.this, exp.Identifier)
-        if not plain or _more_than(named, "this") or _more_than(part, "this"):
+        if not plain or _more_than(named, "this", "alias") or _more_than(part, "this"):
             raise self.refuse(
                 named, f"FROM {shown(spelled_node(named))} cannot be answered.", "Write FROM data."
             )
@@ -171,6 +176,8 @@ class _Reader:
 
     def _key(self, node: Any) -> str:
         name = self._name(node)
+        if derives(node) or name in dict(self.table.schema.derived):
+            return name
         declared = self.table.schema.get(name)
         if declared is None or declared.values is None:
             raise self.refuse(
@@ -182,7 +189,14 @@ class _Reader:
         return name
 
     def _name(self, node: Any) -> str:
-        """Return the exact name of a plain column."""
+        """Return the exact name of a column, or the text of the expression that derives one."""
+        if derives(node):
+            try:
+                return self.table.resolve(field_of(node, self.table, condition_of).name)
+            except Unreadable as error:
+                raise self.refuse_as(error.node, error) from None
+            except InvalidQuery as error:
+                raise self.refuse_as(node, error) from None
         if not isinstance(node, exp.Column) or _more_than(node, "this"):
             raise self.outside(node)
         try:
@@ -197,7 +211,7 @@ class _Reader:
         node = item.unalias()
         if isinstance(item, exp.Alias) and not isinstance(item.args["alias"], exp.Identifier):
             raise self.outside(item)
-        if isinstance(node, exp.Column):
+        if isinstance(node, exp.Column) or derives(node):
             name = self._name(node)
             if name not in by:
                 raise self.refuse(
@@ -272,11 +286,11 @@ class _Reader:
         return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
 
     def _bounds(self, node: Any, name: str, *, times: bool = False) -> tuple[Any, Any, Any]:
-        declared, kind = self.table.schema.get(name), self.table.kind(name)
+        kind = self.table.kind(name)
         if kind not in ("integer", "number", None) and not (times and kind in TIMES):
             can = "only numbers, days and times can be ranked" if times else "only numbers can be summed"
             raise self.refuse(node, f"The type of {name} is {kind}; {can}.")
-        low, high, step = declared_bounds(declared).values()
+        low, high, step = public_bounds(self.table.field(name, asked="number"), self.table).values()
         if None in (low, high, step):
             method = _METHODS.get(type(node), "std" if isinstance(node, _DEVIATIONS) else "variance")
             raise self.refuse(

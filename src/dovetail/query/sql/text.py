@@ -11,11 +11,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dovetail.errors import Place, UnsupportedSQL, shown
 from dovetail.errors.remedies import Remedy
 
+from .joins import Join, without_joins
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
 POSSIBLE = (
     "Possible is one SELECT of COUNT(*), COUNT(DISTINCT person), SUM(column) and AVG(column) FROM data, with "
-    "WHERE, GROUP BY columns with public values, ORDER BY and LIMIT."
+    "LEFT JOIN of public lookups, WHERE, GROUP BY columns with public values, HAVING, ORDER BY and LIMIT."
 )
 
 
@@ -25,6 +26,7 @@ class Text:
 
     text: str
     tokens: tuple[Token, ...]
+    joins: tuple[Join, ...] = ()
 
     def at_node(self, node: Any) -> int | None:
         """Return where the first word of a parsed part stands, None where the parser kept no place."""
@@ -53,8 +55,9 @@ def read_text(text: object) -> tuple[Text, exp.Select]:
         raise UnsupportedSQL(f"SQL must be a text of at most {LONGEST_TEXT} characters.", POSSIBLE)
     source = Text(text, ())
     try:
-        source = Text(text, tokens_of(text))
+        source = Text(text, tokens_of(text, joins=True))
         _check_words(source)
+        source = Text(text, *without_joins(source.tokens))
         (tree,) = (statement for statement in trees_of(text, source.tokens) if statement is not None)
     except Unparsable as error:
         raise source.refusal(error.problem, error.at, POSSIBLE) from None

@@ -26,7 +26,11 @@ _STEPS_PER_TOKEN, _SPARE_STEPS = 2, 100
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
-_JOINS = (TokenType.JOIN, TokenType.STRAIGHT_JOIN)
+JOINS = (TokenType.JOIN, TokenType.STRAIGHT_JOIN)
+JOIN_REFUSED = (
+    "JOIN cannot be answered. Join the tables beforehand, so that each person's rows lie in one table. Only "
+    "a public lookup of the schema can be joined: LEFT JOIN lookup ON column = lookup.key."
+)
 
 
 class Unparsable(Exception):
@@ -38,8 +42,8 @@ class Unparsable(Exception):
         self.at = at
 
 
-def tokens_of(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a text that is neither long nor deep and holds no join.
+def tokens_of(text: str, *, joins: bool = False) -> tuple[Token, ...]:
+    """Return the tokens of a text that is neither long nor deep and, unless that is allowed, holds no join.
 
     >>> [token.text for token in tokens_of("age >= 40")]
     ['age', '>=', '40']
@@ -58,12 +62,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     depth = prefixes = 0
     for token in tokens:
         kind = token.token_type
-        if kind in _JOINS:
-            raise Unparsable(
-                "JOIN cannot be answered. Join the tables beforehand, so that each person's rows lie in one "
-                "table.",
-                token.start,
-            )
+        if kind in JOINS and not joins:
+            raise Unparsable(JOIN_REFUSED, token.start)
         depth += (kind in _OPENING) - (kind in _CLOSING)
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
         if max(depth, prefixes) > DEEPEST:

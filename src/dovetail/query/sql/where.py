@@ -6,18 +6,17 @@ The text is parsed, checked against the columns and rebuilt from our own values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dovetail.check import rational
-from dovetail.errors import InvalidParameter, InvalidQuery, shown
+from dovetail.errors import InvalidQuery, shown
 from dovetail.query.condition import Comparison, Condition, Missing, compared, every, member, negated, some
 from dovetail.query.field import Constant, Field, kind_of
 from dovetail.query.schema import Table
 
+from .constants import constant_of, spelled_node
+from .derived_columns import derives, field_of, read_field
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
 _POSSIBLE = (
@@ -56,6 +55,17 @@ def read_where(text: str, table: Table) -> Condition:
     return condition_of(statements[0], table)
 
 
+def read_derived(text: str, table: Table) -> Field:
+    """Return the column that an expression such as `admitted.month` derives.
+
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("admitted", "date")]).table()
+    >>> read_derived("EXTRACT(MONTH FROM admitted)", table).name
+    'admitted.month'
+    """
+    return read_field(text, table, condition_of)
+
+
 def condition_of(node: Any, table: Table) -> Condition:
     """Return the condition that a parsed expression spells (also the WHERE of a whole statement)."""
     if isinstance(node, exp.Paren) and not node.comments:
@@ -79,14 +89,12 @@ def _single(node: Any, table: Table) -> Condition:
     if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
         return _member(node, table)
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        low, high = _constant(node.args["low"]), _constant(node.args["high"])
+        low, high = (constant_of(node.args[side], _POSSIBLE) for side in ("low", "high"))
         field = _column(node.this, table, [low, high])
-        return every(
-            [Comparison(field, ">=", field.constant(low)), Comparison(field, "<=", field.constant(high))]
-        )
+        return every([compared(field, ">=", low, table), compared(field, "<=", high, table)])
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         return Missing(_column(node.this, table, []))
-    if isinstance(node, exp.Column):
+    if isinstance(node, exp.Column) or derives(node):
         field = _column(node, table, [True])
         if field.kind == "boolean":
             return Comparison(field, "=", True)
@@ -109,15 +117,15 @@ def _chain(node: Any) -> list[Any]:
 def _comparison(node: Any, table: Table) -> Condition:
     operator = _OPERATORS[type(node)]
     left, right = node.this, node.expression
-    if not isinstance(left, exp.Column):
+    if not isinstance(left, exp.Column) and not derives(left):
         left, right, operator = right, left, _FLIPPED[operator]
-    value = _constant(right)
+    value = constant_of(right, _POSSIBLE)
     field = _column(left, table, [value])
     return compared(field, operator, value, table)
 
 
 def _member(node: Any, table: Table) -> Condition:
-    values = [_constant(item) for item in node.expressions]
+    values = [constant_of(item, _POSSIBLE) for item in node.expressions]
     if not values:
         raise InvalidQuery("IN () needs at least one value.", _POSSIBLE)
     field = _column(node.this, table, values)
@@ -125,45 +133,10 @@ def _member(node: Any, table: Table) -> Condition:
 
 
 def _column(node: Any, table: Table, values: list[Constant]) -> Field:
+    if derives(node):
+        return field_of(node, table, condition_of)
     if not isinstance(node, exp.Column) or node.args.keys() - {"this"} or node.comments:
         raise InvalidQuery(
             f"{shown(spelled_node(node))} must be a column, and the other side a constant.", _POSSIBLE
         )
     return table.field(node.name, asked=kind_of(values[0]) if values else "text")
-
-
-def _constant(node: Any) -> Constant:
-    if node.comments:
-        raise InvalidQuery("Where may hold no comment.", _POSSIBLE)
-    if isinstance(node, exp.Boolean):
-        return bool(node.this)
-    if isinstance(node, exp.Literal):
-        return str(node.this) if node.is_string else _number(node.this)
-    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return -_number(node.this.this)
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
-        kind = {"DATE": "date", "TIMESTAMP": "timestamp"}.get(node.to.this.name)
-        if kind and not node.args.get("format"):
-            return Field("constant", kind).constant(str(node.this.this))
-    if isinstance(node, exp.Null):
-        raise InvalidQuery("A comparison with NULL is never true.", "Write: column IS NULL.")
-    raise InvalidQuery(
-        f"{shown(spelled_node(node))} must be a constant.",
-        "Text and dates stand in single quotes: 'Bern', '2025-01-31'. Names with spaces stand "
-        f"in double quotes. {_POSSIBLE}",
-    )
-
-
-def _number(digits: str) -> Fraction:
-    try:
-        return rational("constant", digits)
-    except InvalidParameter:
-        raise InvalidQuery(f"{shown(digits)} must be a plain decimal number such as 40 or 1.5.") from None
-
-
-def spelled_node(node: Any) -> str:
-    """Return a parsed part as SQL again, to be named in a message."""
-    try:
-        return str(node.sql(unsupported_level=ErrorLevel.IGNORE))
-    except (SqlglotError, RecursionError, ValueError, AttributeError, TypeError):
-        return type(node).__name__

@@ -1,0 +1,132 @@
+"""Spell conditions, and the values that they compare: of stored columns and of derived ones.
+
+A derived column is spelled so that it has a value, or NULL, on every row: days and times are cut only between
+the years 1 and 9999, and everything else is compared with constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
+from dovetail.query.derived_columns import Binned, Cases, DatePart, DateStart
+from dovetail.query.field import Constant, Field
+from dovetail.query.lookup import LookedUp
+from dovetail.query.partitions import Bins
+
+from .bins import bin_number, constants
+from .engine import Engine
+
+_OPERATORS: dict[str, type[exp.Expression]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_SPAN: dict[str, tuple[Constant, Constant]] = {
+    "date": (date.min, date.max),
+    "timestamp": (datetime.min, datetime.max),
+}
+# Of fewer keys, comparing one after another is as fast as searching.
+_FEW = 8
+
+
+def value_of(engine: Engine, field: Field) -> Any:
+    """Spell a column, stored or derived, as its kind."""
+    if field.derivation is None:
+        return engine.value(field)
+    return _DERIVED[type(field.derivation)](engine, field.derivation)
+
+
+def _date_part(engine: Engine, made: DatePart) -> Any:
+    return _in_span(engine, made.field, lambda moment: engine.date_part(made.part, moment))
+
+
+def _date_start(engine: Engine, made: DateStart) -> Any:
+    return _in_span(engine, made.field, lambda moment: engine.date_start(made.unit, moment))
+
+
+def _in_span(engine: Engine, field: Field, spell: Any) -> Any:
+    """Spell something of a day or a time where all engines can, NULL elsewhere."""
+    moment = value_of(engine, field)
+    low, high = constants(engine, field.kind, _SPAN[field.kind])
+    return exp.case().when(_between(moment, low, high), spell(moment), copy=False)
+
+
+def _between(value: Any, low: Any, high: Any) -> Any:
+    return exp.and_(
+        exp.GTE(this=value.copy(), expression=low), exp.LTE(this=value.copy(), expression=high), copy=False
+    )
+
+
+def _binned(engine: Engine, made: Binned) -> Any:
+    """Spell the lower edge of a bin from its number; exact, as the whole numbers in it are below 2^52."""
+    number = bin_number(engine, Bins(made.field, made.edges()), value_of(engine, made.field))
+    counted = exp.Add(this=exp.cast(number, "BIGINT"), expression=engine.constant("integer", made.first))
+    whole = exp.Mul(
+        this=exp.paren(counted, copy=False), expression=engine.constant("integer", made.width.numerator)
+    )
+    if made.kind == "integer":
+        return whole
+    parts = engine.constant("number", Fraction(made.width.denominator))
+    return exp.Div(this=exp.cast(whole, "DOUBLE"), expression=parts, typed=False, safe=False)
+
+
+def _cases(engine: Engine, made: Cases) -> Any:
+    case = exp.case()
+    for condition, value in made.branches:
+        case = case.when(spelled(engine, condition), engine.constant(made.kind, value), copy=False)
+    return case if made.otherwise is None else case.else_(engine.constant(made.kind, made.otherwise))
+
+
+def _looked_up(engine: Engine, made: LookedUp) -> Any:
+    """Spell a binary search over the keys, which takes as many comparisons as their number has digits."""
+    value = value_of(engine, made.field)
+    rest = None if made.otherwise is None else engine.constant(made.kind, made.otherwise)
+
+    def among(pairs: Sequence[tuple[Constant, Constant]]) -> Any:
+        if len(pairs) > _FEW:
+            middle = len(pairs) // 2
+            edge = engine.constant(made.field.kind, pairs[middle][0])
+            below = exp.LT(this=value.copy(), expression=edge)
+            return exp.case().when(below, among(pairs[:middle]), copy=False).else_(among(pairs[middle:]))
+        case = exp.case()
+        for key, label in pairs:
+            same = exp.EQ(this=value.copy(), expression=engine.constant(made.field.kind, key))
+            case = case.when(same, engine.constant(made.kind, label), copy=False)
+        return case if rest is None else case.else_(rest.copy(), copy=False)
+
+    return among(made.pairs)
+
+
+_DERIVED: dict[type, Any] = {
+    DatePart: _date_part,
+    DateStart: _date_start,
+    Binned: _binned,
+    Cases: _cases,
+    LookedUp: _looked_up,
+}
+
+
+def spelled(engine: Engine, condition: Condition) -> Any:
+    """Spell a condition."""
+    if isinstance(condition, Comparison):
+        operator = _OPERATORS[condition.operator]
+        constant = engine.constant(condition.field.kind, condition.value)
+        return operator(this=value_of(engine, condition.field), expression=constant)
+    if isinstance(condition, Member):
+        listed = constants(engine, condition.field.kind, condition.values)
+        inside = exp.In(this=value_of(engine, condition.field), expressions=listed)
+        return exp.Not(this=inside) if condition.negated else inside
+    if isinstance(condition, Missing):
+        missing = exp.Is(this=value_of(engine, condition.field), expression=exp.Null())
+        return exp.Not(this=missing) if condition.negated else missing
+    join = exp.and_ if isinstance(condition, Every) else exp.or_
+    return join(*(spelled(engine, part) for part in condition.parts), copy=False)
