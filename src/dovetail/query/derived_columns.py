@@ -144,7 +144,7 @@ class Binned:
 
     @property
     def title(self) -> str:
-        return f"{self.field.name} by {self.width}"
+        return f"FLOOR({self.field.name} / {self.width}) * {self.width}"
 
     def edges(self) -> tuple[Constant, ...]:
         """Return the edges, the upper one of the last bin included."""
