@@ -263,7 +263,8 @@ class Quote:
                 found["tables"] = "; ".join(shown)
             if each.ways:
                 best, *others = each.ways
-                found["measured"] = f"{best.name}: standard error {best.worst:.4g} in the worst table"
+                where = "in the worst table" if len(best.errors) > 1 else f"of {next(iter(best.errors))}"
+                found["measured"] = f"{best.name}: standard error {best.worst:.4g} {where}"
                 found["instead"] = "; ".join(f"{way.name} {way.worst:.4g}" for way in others)
         return {word: text for word, text in found.items() if text}
 

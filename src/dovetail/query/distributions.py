@@ -78,8 +78,8 @@ class Ranges:
     Each row is clamped to [low, high] and rounded to a multiple of step; rows without a value are left out.
     The column may hold numbers, days (a step counts days, 1 if left out) or times (a step counts seconds);
     days and times are rounded to steps from low on. What is left out of the three is what the schema
-    declares. The levels of the tree are chosen from the number of values, for geometric noise, which is the
-    best for a pure budget.
+    declares. The levels of the tree are chosen from the number of values and the price, where one is
+    named; else they are those that are best at a worst-case epsilon of 1.
 
     >>> Ranges("age", low=0, high=100, step=1).column
     'age'

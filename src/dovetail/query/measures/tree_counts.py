@@ -7,22 +7,29 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
+from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dovetail.query.partitions import Axis, Steps
 
-from .measure import Cells, Measure, RowCount
+from .measure import Calibration, Cells, Measure, RowCount, Way
 from .moves import COUNTED, Component
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise
+    from dovetail.privacy import Budget
     from dovetail.workloads.ranges import Ranges
     from dovetail.workloads.trees import Tree
+
+# Levels beyond the best number only add to the error, slowly.
+_WORSE = 1.2
+# So many ways are told, the best first.
+_TOLD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,31 @@ class TreeCounts(Measure, ABC):
         return tuple(
             Component(name, COUNTED, blocks) for name, blocks in zip(named, self.tree().blocks, strict=True)
         )
+
+    def ways(self, budget: Budget, task: Calibration) -> list[Way]:
+        """Return trees of one, two, ... levels; more levels are looked at until they are of no use."""
+        from dovetail.workloads.cutoff import variance
+        from dovetail.workloads.tree_shapes import best_shapes
+
+        found: list[Way] = []
+        for shape in best_shapes(self.steps.cells):
+            widths = shape.tree.widths
+            measure = replace(self, widths=widths)
+            noises = {name: noise for name in task.shapes if (noise := task.noise(measure, name)) is not None}
+            here = [
+                Way(
+                    measure,
+                    (noise,) * len(widths),
+                    f"tree of blocks of {', '.join(map(str, widths))}, {name}",
+                    {f"a range of {self.steps.field.name}": sqrt(shape.variance * variance(noise))},
+                )
+                for name, noise in noises.items()
+            ]
+            least = min((way.worst for way in found), default=inf)
+            found += here
+            if min((way.worst for way in here), default=inf) > _WORSE * least:
+                break
+        return sorted(found, key=lambda way: way.worst)[:_TOLD]
 
     def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
         """Return what the released counts of one cell say; asked for again, it is the same object."""
