@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact.decimals import finite
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.draws import sampler_for
@@ -16,6 +18,16 @@ from .ratios import Ratios, ratios
 from .rejection import wrong_refusals
 from .tables import check_tables
 
+_FIGURES = (
+    "thresholds",
+    "cells",
+    "blocks",
+    "table_bytes",
+    "worst_ratio",
+    "charged_epsilon",
+    "zeta",
+    "charged_zeta",
+)
 _ROUNDING = 2.0**-50
 
 
@@ -43,6 +55,11 @@ class Certificate:
     def holds(self) -> bool:
         """Say whether every check passed."""
         return not self.findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form, in which null means without bound, or not computed."""
+        found = {name: finite(getattr(self, name)) for name in _FIGURES}
+        return {"noise": self.noise.to_dict(), "holds": self.holds, "findings": list(self.findings), **found}
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "FAILS: " + "; ".join(self.findings)

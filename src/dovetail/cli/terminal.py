@@ -138,11 +138,6 @@ def plain_json(text: str) -> str:
     )
 
 
-def finite(value: float) -> float | None:
-    """Return a figure for JSON, which has no infinity: null means without bound."""
-    return None if value == float("inf") else value
-
-
 def number(value: float, digits: int = 4) -> str:
     """Return a figure for reading.
 

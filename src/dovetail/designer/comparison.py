@@ -14,6 +14,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
+from dovetail.exact.decimals import finite
 from dovetail.noise import (
     DiscreteGaussian,
     Noise,
@@ -27,6 +28,7 @@ from dovetail.noise import (
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
 _FIX = Give("at")
+_FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
 _DIGITS = 9
 _CLOSE = 1e-9
 # How near to the level a row must come to count as matched.
@@ -70,6 +72,17 @@ class Comparison:
         if not all(row.matched for row in self.rows):
             lines.append("* no scale of this noise has this guarantee, to 1e-6; compare it with care")
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; null means without bound."""
+        return {
+            "at": self.at,
+            "rows": [
+                {"asked": row.name, "noise": row.noise.to_dict(), "matched": row.matched}
+                | {name: finite(getattr(row, name)) for name in _FIGURES}
+                for row in self.rows
+            ],
+        }
 
     def plot(self) -> Any:
         """Draw the chance of each error size; return the Matplotlib figure."""

@@ -10,6 +10,7 @@ from math import exp, inf
 from typing import Any
 
 from dovetail.check import Real
+from dovetail.exact.decimals import finite
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
@@ -73,6 +74,38 @@ class Design:
     def queries(self) -> int:
         """How many queries the total covers."""
         return self.task.queries
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form; null means without bound."""
+        together = {
+            "epsilon": finite(self.total.epsilon),
+            "zeta_at_most": finite(self.queries * self.loss.zeta),
+        }
+        if self.point is not None:
+            epsilon, delta = self.point
+            together |= {"epsilon_at_delta": epsilon, "delta": delta}
+            together["chance_of_more"] = self.total.above(epsilon)
+        return {
+            "noise": self.noise.to_dict(),
+            "queries": self.queries,
+            "one": {"epsilon": finite(self.loss.epsilon), "zeta": finite(self.loss.zeta)},
+            "all": together,
+            "variance": self.utility.variance,
+            "mean_abs": self.utility.mean_abs,
+            "within_95": self.utility.within_95,
+            "reached": [{"goal": str(goal), "probability": chance} for goal, chance in self.utility.reached],
+            "why": self.why,
+            "alternatives": [
+                {
+                    "name": other.name,
+                    "noise": other.noise.to_dict(),
+                    "measure": other.measure,
+                    "value": finite(other.value),
+                    "chosen": finite(other.chosen),
+                }
+                for other in self.alternatives
+            ],
+        }
 
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:

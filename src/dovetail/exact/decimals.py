@@ -33,3 +33,12 @@ def decimal_text(value: Fraction) -> str:
     """
     number = exact_number(value)
     return f"{number:f}" if isinstance(number, Decimal) else str(number)
+
+
+def finite(value: float) -> float | None:
+    """Return a figure for JSON, which has no infinity: null means without bound.
+
+    >>> finite(0.5), finite(float("inf"))
+    (0.5, None)
+    """
+    return None if value == float("inf") else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -175,6 +175,10 @@ class Ledger:
         """Return the number and hash of the last event, to be noted elsewhere."""
         with self._store.reading() as connection:
             return check_opening(connection, None)
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Read one consistent state of the record."""
+        return self._store.reading()
 
     def check_ready(self) -> None:
         """Refuse a ledger that cannot be written now, or whose head or witness does not fit."""

@@ -27,7 +27,7 @@ def read_question(data: Mapping[str, Any]) -> Question:
     >>> read_question({"measure": {"count": "rows"}, "axes": [], "where": None}).measure.words()
     'count'
     """
-    axes = tuple(map(_axis, data["axes"]))
+    axes = tuple(map(read_axis, data["axes"]))
     measure = read_measure(data["measure"], axes)
     own = len(axes) - len(measure.partition())
     where = None if data["where"] is None else read_condition(data["where"])
@@ -35,7 +35,8 @@ def read_question(data: Mapping[str, Any]) -> Question:
     return Question(measure, axes[:own], where, persons)
 
 
-def _axis(data: Mapping[str, Any]) -> Axis:
+def read_axis(data: Mapping[str, Any]) -> Axis:
+    """Read what an axis wrote."""
     field = read_column(data["column"])
     if data.get("keys") == DISCOVER:
         return Discovered(field)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def asked_of(body: str) -> list[Question]:
-    """Return the questions that a request's body holds."""
-    return [read_question(each["question"]) for each in json.loads(body)["asked"]]
+    """Return the questions that a request's body holds; none where an online run began with it."""
+    return [read_question(each["question"]) for each in json.loads(body).get("asked", [])]
 
 
 def recalled(

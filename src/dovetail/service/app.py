@@ -15,7 +15,20 @@ from dovetail import __version__
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger
 
-from .endpoints import answers, console, datasets, health, questions, sessions
+from .endpoints import (
+    answers,
+    console,
+    curation,
+    datasets,
+    designer,
+    health,
+    people,
+    plans,
+    questions,
+    record,
+    runs,
+    sessions,
+)
 from .gate import Gate
 from .problems import Refused, internal, not_found, problem
 from .service import Service
@@ -35,6 +48,13 @@ ROUTERS = (
     datasets.router,
     questions.router,
     answers.router,
+    plans.router,
+    runs.router,
+    designer.router,
+    people.router,
+    curation.router,
+    record.opening,
+    record.router,
     # Last: it takes every address that is left.
     console.opening,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from dovetail.errors import DataError, DovetailError
 from dovetail.ledger import Entry, Ledger
+from dovetail.online.durable_run import Online
 from dovetail.query import Schema
 from dovetail.session import Session
 
@@ -22,6 +23,7 @@ from .sources import opened_source
 
 _FRESH = 0.5
 _MOST_SESSIONS = 1000
+_MOST_RUNS = 16
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class Offer:
     session: Session | None
     problem: str | None = None
     sessions: dict[str, Session] = field(default_factory=dict)
+    runs: dict[tuple[str, str], Online] = field(default_factory=dict)
 
     def opened(self) -> Session:
         """Return the session that reads the whole budget, or say that the data cannot be read."""
@@ -49,8 +52,15 @@ class Offer:
             found = self.sessions[analyst] = self.opened().on_behalf_of(analyst)
         return found
 
+    def keep_run(self, analyst: str, public: str, run: Online) -> None:
+        """Keep an online run open, which holds its true counts in memory; the oldest one is let go."""
+        while len(self.runs) >= _MOST_RUNS:
+            self.runs.pop(next(iter(self.runs)))
+        self.runs[analyst, public] = run
+
     def close(self) -> None:
         """Let go of the data."""
+        self.runs.clear()
         if self.session is not None:
             self.session.close()
 

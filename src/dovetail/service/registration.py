@@ -5,13 +5,12 @@ The registry lives in the ledger. A configuration begins it; where the two diffe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from dovetail.engines import connect
+from dovetail.engines import Source, connect
 from dovetail.errors import BudgetMismatch, InvalidParameter
-from dovetail.ledger import Ledger, SharedBudget
+from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.query import Schema
 from dovetail.query.neighbours import protected
@@ -30,24 +29,28 @@ def register(
 ) -> None:
     """Record a new dataset after looking that its rows can be read and its columns are there."""
     source = opened_source(declared.source, settings, declared.name, schema)
-    engine = connect(source)
-    try:
-        table: Table = schema.table(engine.columns())
-    finally:
-        engine.close()
+    table = check_columns(source, schema)
     persons = protected_persons(table, declared.unit, declared.max_rows, declared.max_cells)
     protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
     known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
     budget = declared.budget if known else _given(declared)
-    with warnings.catch_warnings():
-        # A second name for rows that have a budget would be a second dataset that shares it.
-        warnings.simplefilter("error", SharedBudget)
-        try:
-            ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
-        except SharedBudget as shared:
-            raise BudgetMismatch(shared.problem, *shared.remedies) from None
+    if not known and ledger.knows(*source.identity):
+        raise BudgetMismatch(
+            "These rows, or some of them, have a budget under another name already.",
+            "Serve them under that name; of two budgets, what both allow adds up.",
+        )
+    ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
     ledger.set_policy(declared.name, answers=declared.answers, access="granted", by=by)
     ledger.catalogue.describe(declared.name, description(declared, schema), by=by)
+
+
+def check_columns(source: Source, schema: Schema) -> Table:
+    """Return the table of a source, if it can be read and has every declared column."""
+    engine = connect(source)
+    try:
+        return schema.table(engine.columns())
+    finally:
+        engine.close()
 
 
 def _given(declared: Declared) -> Budget:

@@ -35,6 +35,7 @@ class Service:
         self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
+        self.verified: dict[str, Any] | None = None
         self._rate = parse(settings.limits.rate)
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dovetail.cli.noise_syntax import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, examples
 from dovetail.cli.render import notes
-from dovetail.cli.terminal import finite, number, printable, stdout
+from dovetail.cli.terminal import number, printable, stdout
 
 if TYPE_CHECKING:
     from dovetail.audit import Certificate
 
 _FAILED = 1
-_FIGURES = (
-    "thresholds",
-    "cells",
-    "blocks",
-    "table_bytes",
-    "worst_ratio",
-    "charged_epsilon",
-    "zeta",
-    "charged_zeta",
-)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,7 +37,7 @@ def audit(
 
     found = [sampler(read_noise(text)) for text in noises]  # type: ignore[arg-type]
     if as_json:
-        typer.echo(json.dumps([_plain(one) for one in found], indent=1))
+        typer.echo(json.dumps([one.to_dict() for one in found], indent=1))
     else:
         for one in found:
             _show(one)
@@ -70,9 +60,3 @@ def _show(one: Certificate) -> None:
             "verdict": "holds" if one.holds else "FAILS: " + "; ".join(one.findings),
         },
     )
-
-
-def _plain(one: Certificate) -> dict[str, Any]:
-    """Return a certificate for JSON, where null means without bound, or not computed."""
-    found = {name: finite(getattr(one, name)) for name in _FIGURES}
-    return {"noise": one.noise.to_dict(), "holds": one.holds, "findings": list(one.findings), **found}

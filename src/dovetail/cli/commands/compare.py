@@ -11,10 +11,8 @@ from dovetail.check import integer
 from dovetail.cli.noise_syntax import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, Plot, examples
 from dovetail.cli.output_options import check_picture
-from dovetail.cli.terminal import finite, number, printable, stdout, table, working
+from dovetail.cli.terminal import number, printable, stdout, table, working
 from dovetail.errors import InvalidParameter
-
-_FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,12 +52,7 @@ def compare(
     if plot is not None:
         found.plot().savefig(plot, dpi=150)
     if as_json:
-        rows = [
-            {"asked": row.name, "noise": row.noise.to_dict(), "matched": row.matched}
-            | {name: finite(getattr(row, name)) for name in _FIGURES}
-            for row in found.rows
-        ]
-        typer.echo(json.dumps({"at": found.at, "rows": rows}, indent=1))
+        typer.echo(json.dumps(found.to_dict(), indent=1))
         return
     screen = stdout()
     screen.print(f"At equal {found.at}", style="bold")

@@ -11,10 +11,10 @@ from dovetail.check import integer
 from dovetail.cli import options as o
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.output_options import check_picture
-from dovetail.cli.terminal import finite, indented, printable, say, stdout, working
+from dovetail.cli.terminal import indented, printable, say, stdout, working
 
 if TYPE_CHECKING:
-    from dovetail.designer import Design
+    pass
 
 _EPILOG = o.examples(
     "dovetail design --within 5 --queries 20 --delta 1e-6",
@@ -102,7 +102,7 @@ def design(
     if plot is not None:
         found.plot().savefig(plot, dpi=150)
     if as_json:
-        typer.echo(json.dumps(_plain(found), indent=1))
+        typer.echo(json.dumps(found.to_dict() | {"spelled": spelled(found.noise)}, indent=1))
         return
     screen = stdout()
     screen.print(
@@ -123,41 +123,3 @@ def _measure(text: str | None) -> Any:
 def _shifts(text: str) -> int | tuple[int, ...]:
     shifts = tuple(integer("sensitivity", part, fix="For example 1, or 1,-1.") for part in text.split(","))
     return shifts[0] if len(shifts) == 1 else shifts
-
-
-def _at_delta(found: Design) -> dict[str, float]:
-    """Return the point (epsilon, delta) of a design, and how often the loss exceeds that epsilon."""
-    if found.point is None:
-        return {}
-    epsilon, delta = found.point
-    return {"epsilon_at_delta": epsilon, "delta": delta, "chance_of_more": found.total.above(epsilon)}
-
-
-def _plain(found: Design) -> dict[str, Any]:
-    """Return a design for JSON; null means without bound."""
-    return {
-        "noise": found.noise.to_dict(),
-        "spelled": spelled(found.noise),
-        "queries": found.queries,
-        "one": {"epsilon": finite(found.loss.epsilon), "zeta": finite(found.loss.zeta)},
-        "all": {
-            "epsilon": finite(found.total.epsilon),
-            "zeta_at_most": finite(found.queries * found.loss.zeta),
-        }
-        | _at_delta(found),
-        "variance": found.utility.variance,
-        "mean_abs": found.utility.mean_abs,
-        "within_95": found.utility.within_95,
-        "reached": [{"goal": str(goal), "probability": chance} for goal, chance in found.utility.reached],
-        "why": found.why,
-        "alternatives": [
-            {
-                "name": other.name,
-                "noise": other.noise.to_dict(),
-                "measure": other.measure,
-                "value": finite(other.value),
-                "chosen": finite(other.chosen),
-            }
-            for other in found.alternatives
-        ],
-    }

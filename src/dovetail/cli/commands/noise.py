@@ -10,7 +10,8 @@ import typer
 from dovetail.check import integer, positive
 from dovetail.cli.noise_syntax import EXAMPLES, FORMS, read_noise
 from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
-from dovetail.cli.terminal import finite, number, printable, stdout, table
+from dovetail.cli.terminal import number, printable, stdout, table
+from dovetail.exact.decimals import finite
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise

@@ -60,7 +60,7 @@ def one(
         raise not_found() from None
     if found.state == "reserved":
         return under_way(public)
-    if found.answer is None or "run" in json.loads(found.body):
+    if found.answer is None or _of_run(found.body):
         return reply(_line(found))
     answers = _answers(service, caller, found, probability("level", level, "For example 0.9."))
     kind = format or _accepted(request)
@@ -80,18 +80,23 @@ def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) ->
 
 
 def _line(asked: Asked) -> dict[str, Any]:
-    body = json.loads(asked.body)
+    run = _of_run(asked.body)
     return {
         "id": asked.public,
         "dataset": asked.dataset,
         "asked_at": asked.asked_at.isoformat(),
         "answered_at": None if asked.answered_at is None else asked.answered_at.isoformat(),
         "state": _STATES[asked.state],
-        "words": [forms.question_words(each) for each in asked_of(asked.body)],
+        "words": [forms.question_words(each) for each in asked_of(asked.body)] or ["online run"],
         "price": None if asked.charge is None else forms.amount(asked.charge),
-        "plan": None if "run" in body else asked.plan,
-        "run": asked.plan if "run" in body else None,
+        "plan": None if run else asked.plan,
+        "run": asked.plan if run else None,
     }
+
+
+def _of_run(body: str) -> bool:
+    """Tell whether an online run asked, whose answers it tells itself."""
+    return "neighbours" not in json.loads(body)
 
 
 def _whole(found: Asked, answers: list[Answer]) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from starlette.concurrency import run_in_threadpool
 from dovetail.answers import Answer, Quote
 from dovetail.answers.table import laid_out
 from dovetail.errors import LedgerBusy
+from dovetail.ledger import DatasetAccount
 from dovetail.query.sql import Selection
+from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, in_role
 from dovetail.service.bodies import (
@@ -114,10 +116,14 @@ class Asker:
             raise Refused(409, "ledger-error", "This dataset was retired: nothing more is answered.")
         return cls(service, caller, offer)
 
-    def plans(self) -> Any:
+    @property
+    def account(self) -> DatasetAccount:
+        """The dataset's account, as the caller sees it."""
+        return self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
+
+    def plans(self) -> list[PlanState]:
         """Return the plans and runs that the caller may use."""
-        account = self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
-        return account.plans_of(self.caller.name)
+        return self.account.plans_of(self.caller.name)
 
     def quote(self, body: Asking, key: str | None) -> tuple[Quote, Selection | None]:
         """Price what a body asks."""

@@ -1,0 +1,275 @@
+"""The curator's side of data: what is served, what is public about it, its budget, and what became of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from dovetail.engines.source import without_password
+from dovetail.errors import BudgetMismatch, InvalidParameter
+from dovetail.ledger import Entry
+from dovetail.ledger.statement import Statement
+from dovetail.query import Column, Schema
+from dovetail.service import forms
+from dovetail.service.authentication import in_role
+from dovetail.service.bodies import Body, read_budget
+from dovetail.service.noted_warnings import noted_warnings
+from dovetail.service.registration import check_columns, register
+from dovetail.service.replies import once, reply, service_of
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+from dovetail.service.settings import Declared
+from dovetail.service.sources import check_form, listed_roots, opened_source
+
+from .datasets import with_schema
+
+router = APIRouter(route_class=KeyRoute, tags=["Curator"])
+_MOST_ENTRIES = 200
+
+
+class DraftWish(Body):
+    """Where the rows are; `show` lists the columns whose values and bounds the curator wants to see."""
+
+    source: dict[str, Any]
+    show: list[str] = Field(default_factory=list)
+
+
+class Columns(Body):
+    """What is public about a table."""
+
+    columns: list[dict[str, Any]]
+    encoding: str | None = None
+
+
+class NewDataset(Body):
+    """A dataset: where it is, what is public about it, whom it protects, what it may spend."""
+
+    name: str
+    source: dict[str, Any]
+    columns_declared: Columns = Field(alias="schema")
+    unit: str | None = None
+    max_rows: int | None = None
+    max_cells: int | None = None
+    neighbours: str = "add-remove"
+    budget: dict[str, Any]
+    answers: str = "own"
+    public: bool = False
+    title: str | None = None
+    description: str | None = None
+    contact: str | None = None
+    licence: str | None = None
+
+
+class Changes(Body):
+    """What is said of a dataset from now on; what is left out stays."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    contact: str | None = None
+    licence: str | None = None
+    answers: str | None = None
+    public: bool | None = None
+    retired: bool | None = None
+
+
+class Raise(Body):
+    """Another budget for a dataset, and why."""
+
+    dataset: str
+    budget: dict[str, Any]
+    reason: str
+
+
+@router.get("/v1/sources", summary="Where data may be served from")
+def sources(request: Request) -> Response:
+    """The data roots and connections of the configuration; passwords are not shown."""
+    in_role(request, "curator")
+    settings = service_of(request).settings
+    connections = [
+        {"name": name, "kind": address.partition(":")[0], "address": without_password(address)}
+        for name, address in settings.connections.items()
+    ]
+    return reply({"roots": listed_roots(settings), "connections": connections, "shipped": ["adult"]})
+
+
+@router.post("/v1/drafts", summary="Propose a schema from the rows")
+def draft(body: DraftWish, request: Request) -> Response:
+    """Every column waits for a review. Values and bounds come from rows: they show only where asked for."""
+    in_role(request, "curator")
+    source = opened_source(check_form(body.source), service_of(request).settings, "draft", None)
+    found = source.schema if source.shipped and source.schema is not None else Schema.draft(source)
+    columns = []
+    for each in found:
+        shown = forms.column(each)
+        if each.name not in body.show and not source.shipped:
+            shown |= dict.fromkeys(("low", "high", "values")) | {"missing_words": []}
+        columns.append(shown)
+    return reply({"columns": columns, "encoding": found.encoding})
+
+
+@router.post("/v1/datasets", status_code=201, summary="Serve a dataset")
+def create(body: NewDataset, request: Request) -> Response:
+    """From then on unit, neighbours and bounds of rows are fixed, because charges of others do not add up."""
+    caller, service = in_role(request, "curator"), service_of(request)
+
+    def done() -> dict[str, Any]:
+        schema = read_schema(body.columns_declared)
+        about = {name: getattr(body, name) for name in (*forms.ABOUT, "public")}
+        protected = {name: getattr(body, name) for name in ("unit", "max_rows", "max_cells", "neighbours")}
+        declared = Declared(
+            body.name,
+            dict(check_form(body.source)),
+            read_budget("budget", body.budget),
+            answers=body.answers,
+            about=about,
+            **protected,
+        )
+        if any(entry.name == body.name for entry in service.ledger.catalogue.entries()):
+            raise BudgetMismatch(f"There is a dataset {body.name!r} already.", "Choose another name.")
+        register(declared, schema, service.ledger, service.settings, by=caller.name)
+        service.offers.refresh(now=True)
+        return with_schema(service, caller, service.visible(caller, body.name))
+
+    return once(request, caller, body.model_dump(), done)
+
+
+@router.patch("/v1/datasets/{name}", summary="Change what is said of a dataset, and its policies")
+def change(name: str, body: Changes, request: Request) -> Response:
+    """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    offer = service.visible(caller, name)
+    said = {key: value for key, value in body.model_dump().items() if value is not None}
+    about = {key: said[key] for key in (*forms.ABOUT, "public") if key in said}
+    if about:
+        service.ledger.catalogue.describe(name, {**offer.entry.said, **about}, by=caller.name)
+    if "answers" in said:
+        service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
+    if said.get("retired"):
+        service.ledger.retire(name, by=caller.name)
+    if "name" in said:
+        service.ledger.rename(name, said["name"], by=caller.name)
+    service.offers.refresh(now=True)
+    return reply(with_schema(service, caller, service.visible(caller, said.get("name", name))))
+
+
+@router.put("/v1/datasets/{name}/schema", summary="Add or confirm columns")
+def change_schema(name: str, body: Columns, request: Request) -> Response:
+    """Changing a column that is published makes a new version: answers from before are marked."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    offer = service.visible(caller, name)
+    schema = read_schema(body)
+    source = opened_source(offer.entry.said["source"], service.settings, name, schema)
+    check_columns(source, schema)
+    published = {each.name: each for each in offer.schema if each.reviewed}
+    kept = {each.name: each for each in schema}
+    changed = [each for each in published if kept.get(each) != published[each]]
+    said = {**offer.entry.said, "schema": schema.to_toml()}
+    if changed:
+        said["schema_version"] = int(said.get("schema_version", 1)) + 1
+    service.ledger.catalogue.describe(name, said, by=caller.name)
+    service.offers.refresh(now=True)
+    return reply(with_schema(service, caller, service.visible(caller, name)))
+
+
+@router.post("/v1/budgets", summary="Change a budget, with a reason")
+def raise_budget(body: Raise, request: Request) -> Response:
+    """After answers were given, the guarantee is ex post; the record says so."""
+    caller, service = in_role(request, "curator"), service_of(request)
+
+    def done() -> dict[str, Any]:
+        before = service.visible(caller, body.dataset).entry.budget
+        after = read_budget("budget", body.budget)
+        if not body.reason.strip():
+            raise InvalidParameter("reason", body.reason, "a sentence that the record keeps")
+        with noted_warnings() as noted:
+            service.ledger.set_budget(body.dataset, after, by=caller.name, reason=body.reason)
+        service.offers.refresh(now=True)
+        said = {"dataset": body.dataset, "before": before.to_dict(), "after": after.to_dict()}
+        return said | {"ex_post": bool(noted), "reason": body.reason}
+
+    return once(request, caller, body.model_dump(), done, 200)
+
+
+@router.get("/v1/overview", summary="What was spent, by whom, how fast")
+def overview(request: Request) -> Response:
+    """The same figures as the ledger's own statement."""
+    in_role(request, "curator", "auditor")
+    service = service_of(request)
+    found = service.ledger.show(last=_MOST_ENTRIES)
+    entries = [
+        {"at": each.at, "dataset": each.dataset, "who": each.analyst, "what": each.what, "state": each.state}
+        | {"price": None if each.charge is None else forms.amount(each.charge)}
+        for each in reversed(found.entries)
+    ]
+    datasets = [_became(service, offer.entry, found) for offer in service.offers.all()]
+    return reply({"datasets": datasets, "entries": entries, "head": str(service.ledger.head)})
+
+
+@router.get("/v1/export", summary="The whole record")
+def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - its name in the address
+    """JSON to keep and check elsewhere, CSV for a spreadsheet; never a secret."""
+    in_role(request, "curator")
+    text = service_of(request).ledger.export(format)
+    kind = "application/json" if format == "json" else "text/csv; charset=utf-8"
+    headers = {"Content-Disposition": f'attachment; filename="record.{format}"'}
+    return Response(text, media_type=kind, headers=headers)
+
+
+def read_schema(said: Columns) -> Schema:
+    """Return the schema that a body holds."""
+    known = {"name", "type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words"}
+    columns = []
+    for each in said.columns:
+        unknown = sorted(set(each) - known - {"note"})
+        if unknown or "name" not in each or "type" not in each:
+            raise InvalidParameter("columns", unknown, f"of the members {', '.join(sorted(known))}")
+        given = {name: value for name, value in each.items() if name in known and value is not None}
+        columns.append(Column(**given))
+    return Schema(columns, encoding=said.encoding)
+
+
+def _became(service: Service, entry: Entry, found: Statement) -> dict[str, Any]:
+    """Return what became of a dataset's budget."""
+    standing = next(each for each in found.standings if each.name == entry.name)
+    charged = [each for each in found.entries if each.dataset == entry.name and each.charge is not None]
+    by_day: Counter[str] = Counter()
+    for each in charged:
+        epsilon = forms.amount(each.charge)["epsilon"] if each.charge is not None else None
+        by_day[each.at[:10]] += Fraction(epsilon) if epsilon is not None else 0  # type: ignore[assignment]
+    states = Counter(each.state.partition(" ")[0] for each in charged)
+    rate, left = _pace(charged, by_day, Fraction(standing.remaining.epsilon))
+    return {
+        "name": entry.name,
+        "standing": forms.standing(standing.budget, standing.spent),
+        "shares": [
+            {"person": each.analyst, "standing": forms.standing(each.allotment, each.spent)}
+            | {"state": each.state.strip(" ()")}
+            for each in found.shares
+            if each.dataset == entry.name
+        ],
+        "spent_by_day": [
+            {"day": day, "epsilon": forms.exact(Fraction(sum_))} for day, sum_ in by_day.items()
+        ],
+        "epsilon_per_day": forms.exact(rate),
+        "days_left": left,
+        "answers": states["answered"],
+        "failed": states["failed"],
+        "refusals": service.metrics.refusals[entry.name],
+    }
+
+
+def _pace(charged: Any, by_day: Any, left: Fraction) -> tuple[Fraction, float | None]:
+    """Return the spending a day since the first charge, and how many days the rest lasts at that pace."""
+    if not charged:
+        return Fraction(0), None
+    begun = datetime.fromisoformat(charged[0].at)
+    days = max(Fraction((datetime.now(UTC) - begun).total_seconds()) / 86400, Fraction(1))
+    rate = Fraction(round(sum(by_day.values(), Fraction(0)) / days, 6))
+    return rate, float(left / rate) if rate else None

@@ -1,0 +1,138 @@
+"""The designer: from an accuracy or a budget to a noise. Nothing is read from data and nothing is spent."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from dovetail.answers.quote import Standing
+from dovetail.check import integer
+from dovetail.designer import compare, design, estimate
+from dovetail.designer.designs import Design
+from dovetail.errors import InvalidParameter
+from dovetail.noise import IntegerNoise
+from dovetail.pricing.plans import plan_charge
+from dovetail.privacy import Charge
+from dovetail.service import forms
+from dovetail.service.authentication import signed_in
+from dovetail.service.bodies import Body, read_noise
+from dovetail.service.problems import Refused
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import KeyRoute
+
+from .datasets import own_standing
+
+router = APIRouter(route_class=KeyRoute, tags=["Designer"])
+_NUMBERS = ("within", "probability", "epsilon", "delta", "zeta", "max_epsilon")
+_COUNTS = ("cells", "queries", "pieces", "break_point")
+_MOST_QUERIES, _MOST_PIECES, _MOST_NOISES = 100_000, 16, 8
+_MOST_POINTS = 200
+_MOST_ANSWERS = 10**6
+
+
+class Wish(Body):
+    """What a noise should do: the parameters of `dovetail.design`, and a dataset to pay for it."""
+
+    within: Any = None
+    probability: Any = None
+    cells: Any = None
+    epsilon: Any = None
+    delta: Any = None
+    zeta: Any = None
+    max_epsilon: Any = None
+    queries: Any = None
+    sensitivity: Any = None
+    minimise: Any = None
+    pieces: Any = None
+    break_point: Any = None
+    dataset: str | None = None
+    estimate: bool = False
+
+
+class Contest(Body):
+    """Noises to be compared at equal privacy."""
+
+    noises: dict[str, dict[str, Any]] = Field(min_length=1, max_length=_MOST_NOISES)
+    at: Any = "zeta"
+
+
+@router.post("/v1/design", summary="The noise that meets a goal at the least cost")
+def designed(body: Wish, request: Request) -> Response:
+    """What it costs, how exact it is, how it looks; with a dataset, how many such answers are left to you."""
+    service, caller = service_of(request), signed_in(request)
+    wanted = _wanted(body)
+    if body.estimate:
+        about = estimate(**dict(wanted))
+        figures = ("variance", "mean_abs", "within_95", "epsilon", "rates", "breaks")
+        return reply({"estimate": True} | {name: getattr(about, name) for name in figures})
+    found, said = _designed(wanted)
+    standing = None
+    if body.dataset is not None:
+        standing = own_standing(service, caller, service.visible(caller, body.dataset))
+    charge = _price(found, standing)
+    left = None if standing is None else _answers_left(charge, standing) * found.queries
+    return reply(said | {"price": forms.amount(charge), "answers_left": left})
+
+
+@router.post("/v1/compare", summary="Noises side by side at equal privacy")
+def compared(body: Contest) -> Response:
+    """The sense in which they are equal is named: zeta, epsilon, or [epsilon, delta, queries]."""
+    at = tuple(body.at) if isinstance(body.at, list) else body.at
+    if not isinstance(at, str) and (not isinstance(at, tuple) or len(at) != 3):
+        raise InvalidParameter("at", at, "zeta, epsilon or a list of epsilon, delta and queries")
+    return reply(compare({name: read_noise(each) for name, each in body.noises.items()}, at=at).to_dict())
+
+
+def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
+    """Return the parameters that were given, bounded."""
+    found: dict[str, Any] = {}
+    for name in (*_NUMBERS, *_COUNTS, "sensitivity", "minimise"):
+        value = getattr(body, name)
+        if value is not None:
+            found[name] = tuple(value) if isinstance(value, list) else value
+    for name in _COUNTS:
+        if name in found:
+            found[name] = integer(name, found[name], low=1)
+    if found.get("queries", 1) > _MOST_QUERIES or found.get("pieces", 1) > _MOST_PIECES:
+        raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries and {_MOST_PIECES} pieces.")
+    if any(isinstance(value, dict) for value in found.values()):
+        raise InvalidParameter("body", sorted(found), "numbers")
+    return tuple(sorted(found.items()))
+
+
+@lru_cache(maxsize=256)
+def _designed(wanted: tuple[tuple[str, Any], ...]) -> tuple[Design, dict[str, Any]]:
+    """Return a design and its form; what a slider asks again is known."""
+    found = design(**dict(wanted))
+    return found, found.to_dict() | {"density": _density(found.noise)}
+
+
+def _density(noise: IntegerNoise) -> dict[str, list[Any]]:
+    """Return the probabilities of 0, 1, 2, ... to where nearly all lie, thinned where they are many."""
+    top = int(noise.quantile_abs(0.999)) + 1
+    every = -(-top // _MOST_POINTS)
+    points = list(range(0, top + every, every))
+    return {"k": points, "p": [float(noise.pmf(k)) for k in points]}
+
+
+def _price(found: Design, standing: Standing | None) -> Charge:
+    if standing is None or standing.budget is None:
+        return found.total.charge()
+    return plan_charge(found.total, standing.budget, standing.spent)
+
+
+def _answers_left(charge: Charge, standing: Standing) -> int:
+    """Return how often a charge could still be paid, one after another."""
+    budget, spent = standing.budget, standing.spent
+    assert budget is not None
+    low, high = 0, 1
+    while high <= _MOST_ANSWERS and budget.allows(spent, charge.times(high)):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if budget.allows(spent, charge.times(middle)) else (low, middle)
+    return min(low, _MOST_ANSWERS)

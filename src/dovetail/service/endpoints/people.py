@@ -1,0 +1,219 @@
+"""The curator's side of people: who may ask, with which key, about what, for how much."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.errors import InvalidParameter
+from dovetail.ledger import Grant, Key, Principal
+from dovetail.service import forms
+from dovetail.service.authentication import in_role
+from dovetail.service.bodies import Body, idempotency_key, read_budget
+from dovetail.service.noted_warnings import noted_warnings
+from dovetail.service.problems import Refused, not_found
+from dovetail.service.replies import once, reply, service_of
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+
+router = APIRouter(route_class=KeyRoute, tags=["Curator"])
+
+
+class Person(Body):
+    """Somebody new."""
+
+    name: str
+    role: str = "analyst"
+    address: str | None = None
+
+
+class NewKey(Body):
+    """A key for somebody, by their id."""
+
+    person: str
+    expires: str | None = None
+
+
+class NewGrant(Body):
+    """An allotment for somebody, in the currency of the dataset; again, to change it."""
+
+    person: str
+    dataset: str
+    allotment: dict[str, Any]
+    expires: str | None = None
+
+
+@router.get("/v1/analysts", summary="Everybody whom the ledger knows")
+def everybody(request: Request) -> Response:
+    """Analysts, auditors and curators."""
+    in_role(request, "curator")
+    people = service_of(request).ledger.people.all()
+    return reply({"people": [person(each) for each in people], "next": None})
+
+
+@router.post("/v1/analysts", status_code=201, summary="Add somebody")
+def add(body: Person, request: Request) -> Response:
+    """The record carries a number, never the name, which can be erased."""
+    caller, ledger = in_role(request, "curator"), service_of(request).ledger
+
+    def done() -> dict[str, Any]:
+        return person(ledger.people.add(body.name, body.role, address=body.address, by=caller.name))
+
+    return once(request, caller, body.model_dump(), done)
+
+
+@router.delete("/v1/analysts/{public}", status_code=204, summary="Erase a name and revoke its keys")
+def erase(public: str, request: Request) -> Response:
+    """The record goes on with the number."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    found = known(service, public)
+    if found.id == caller.principal.id:
+        raise Refused(409, "ledger-error", "Another curator erases your name.", "Nothing was changed.")
+    if found.name is not None:
+        service.ledger.people.erase(found.name, by=caller.name)
+    return Response(status_code=204)
+
+
+@router.get("/v1/keys", summary="Keys, without their texts")
+def keys(request: Request, person: str | None = None) -> Response:
+    """Of everybody, or of one person."""
+    in_role(request, "curator")
+    service = service_of(request)
+    people = {each.id: each for each in service.ledger.people.all()}
+    chosen = None if person is None else known(service, person).id
+    kept = service.ledger.people.keys()
+    found = [each for each in kept if chosen in (None, each.principal)]
+    return reply({"keys": [key(each, people[each.principal]) for each in found], "next": None})
+
+
+@router.post("/v1/keys", status_code=201, summary="Make a key, which is shown once")
+def make_key(body: NewKey, request: Request) -> Response:
+    """A retry does not show it again, because its text is kept nowhere: revoke it and make another."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    used = idempotency_key(request)
+    said = body.model_dump_json().encode()
+    if service.replies.find(request, caller, used, said) is not None:
+        raise Refused(
+            409,
+            "request-conflict",
+            "The key of this request was made before, and its text is kept nowhere.",
+            "Revoke it and make another.",
+        )
+    owner = named(known(service, body.person))
+    made = service.ledger.people.make_key(str(owner.name), expires=moment(body.expires), by=caller.name)
+    service.replies.keep(request, caller, used, said, True)
+    return reply(key(made, owner) | {"key": made.text}, 201)
+
+
+@router.delete("/v1/keys/{public}", status_code=204, summary="Revoke a key")
+def revoke_key(public: str, request: Request) -> Response:
+    """It stops at the next request of every worker, and so do the sessions that hang on it."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    try:
+        service.ledger.people.revoke_key(public, by=caller.name)
+    except InvalidParameter:
+        raise not_found() from None
+    return Response(status_code=204)
+
+
+@router.get("/v1/grants", summary="Who may ask about what, and has spent how much")
+def grants(request: Request, person: str | None = None, dataset: str | None = None) -> Response:
+    """Of everybody and all datasets, or of one."""
+    in_role(request, "curator")
+    service = service_of(request)
+    name = None if person is None else str(named(known(service, person)).name)
+    if dataset is not None and service.offers.find(dataset) is None:
+        raise not_found()
+    found = service.ledger.people.grants(name, dataset)
+    return reply({"grants": listed(service, found), "next": None})
+
+
+@router.post("/v1/grants", status_code=201, summary="Let somebody ask, up to an allotment")
+def grant(body: NewGrant, request: Request) -> Response:
+    """A grant that is there is changed; it never falls below what was spent of it."""
+    caller, service = in_role(request, "curator"), service_of(request)
+
+    def done() -> dict[str, Any]:
+        owner = named(known(service, body.person))
+        if service.offers.find(body.dataset) is None:
+            raise not_found()
+        allotment, until = read_budget("allotment", body.allotment), moment(body.expires)
+        people = service.ledger.people
+        with noted_warnings() as noted:
+            people.grant(str(owner.name), body.dataset, allotment, expires=until, by=caller.name)
+        (made,) = listed(service, people.grants(owner.name, body.dataset))
+        return made | {"warnings": [str(each) for each in noted]}
+
+    return once(request, caller, body.model_dump(), done)
+
+
+@router.delete("/v1/grants/{public}/{dataset}", status_code=204, summary="Revoke a grant")
+def revoke_grant(public: str, dataset: str, request: Request) -> Response:
+    """What was spent of it counts if it is given again."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    owner = named(known(service, public))
+    try:
+        service.ledger.people.revoke_grant(str(owner.name), dataset, by=caller.name)
+    except InvalidParameter:
+        raise not_found() from None
+    return Response(status_code=204)
+
+
+def known(service: Service, public: str) -> Principal:
+    """Return somebody by the identifier that a curator sees."""
+    try:
+        return service.ledger.people.known_as(public)
+    except InvalidParameter:
+        raise not_found() from None
+
+
+def named(found: Principal) -> Principal:
+    """Return somebody who still has a name."""
+    if found.name is None:
+        raise Refused(409, "ledger-error", "The name of this person was erased.", "Nothing was changed.")
+    return found
+
+
+def person(found: Principal) -> dict[str, Any]:
+    """Return somebody as a curator sees them."""
+    return {"id": found.public, "name": found.name, "role": found.role, "address": found.address}
+
+
+def key(found: Key, owner: Principal) -> dict[str, Any]:
+    """Return a key without its text."""
+    expires = None if found.expires is None else found.expires.isoformat()
+    return {"id": found.public, "person": _who(owner), "expires": expires, "revoked": found.revoked}
+
+
+def _who(found: Principal) -> dict[str, Any]:
+    return {"id": found.public, "name": found.name, "role": found.role}
+
+
+def listed(service: Service, found: list[Grant]) -> list[dict[str, Any]]:
+    """Return grants with names."""
+    people = {each.id: each for each in service.ledger.people.all()}
+    names = {offer.entry.number: offer.entry.name for offer in service.offers.all()}
+    return [
+        {
+            "person": _who(people[each.principal]),
+            "dataset": names[each.dataset],
+            "standing": forms.standing(each.allotment, each.spent),
+            "expires": each.expires,
+            "revoked": each.revoked,
+        }
+        for each in found
+        if each.dataset in names
+    ]
+
+
+def moment(text: str | None) -> datetime | None:
+    """Return a point in time that a body names."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameter("expires", text, "a time such as 2027-01-31T00:00:00+00:00") from None

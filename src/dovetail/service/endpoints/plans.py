@@ -1,0 +1,77 @@
+"""Plans: many answers of one noise, paid once; each belongs to the analyst who opened it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.answers.payment import noise_of_slots
+from dovetail.check import integer
+from dovetail.pricing.plans import sketched_plan
+from dovetail.release.plans import stored_plan
+from dovetail.service import forms
+from dovetail.service.authentication import signed_in
+from dovetail.service.bodies import Body, idempotency_key, read_noise
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import KeyRoute
+
+from .questions import Asker
+
+router = APIRouter(route_class=KeyRoute, tags=["Plans"])
+_MOST_SLOTS = 100_000
+
+
+class PlanWish(Body):
+    """A noise and how many answers of it; another plan of the same kind needs another name."""
+
+    noise: dict[str, Any]
+    queries: Any
+    name: str | None = None
+
+
+@router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
+def quoted(name: str, body: PlanWish, request: Request) -> Response:
+    """Nothing is spent."""
+    asker = Asker.of(name, request)
+    noise, slots = _read(body)
+    neighbours = asker.offer.entry.said.get("neighbours", "add-remove")
+    sketch = sketched_plan(noise, slots, neighbours, asker.account.standing())
+    return reply(forms.plan(sketch, asker.offer.entry.name, public=None, called=body.name, shared=False))
+
+
+@router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
+def opened(name: str, body: PlanWish, request: Request) -> Response:
+    """Asked for again, it is the same plan, paid once."""
+    idempotency_key(request)
+    asker = Asker.of(name, request)
+    noise, slots = _read(body)
+    made = asker.session.plan(noise, queries=slots, name=body.name)
+    state = next(each for each in asker.plans() if each.id == made.id)
+    form = forms.plan(
+        made, asker.offer.entry.name, public=state.public, called=state.name, shared=state.shared
+    )
+    return reply(form, 201)
+
+
+@router.get("/v1/plans", summary="The plans that you may use")
+def listed(request: Request, dataset: str | None = None) -> Response:
+    """Your own, and those that are shared."""
+    service, caller = service_of(request), signed_in(request)
+    granted = service.ledger.people.granted(caller.principal.id)
+    offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
+    found = []
+    for offer in offers:
+        if offer.entry.number not in granted:
+            continue
+        for state in service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name):
+            if '"online"' not in state.body:
+                shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
+                found.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
+    return reply({"plans": found, "next": None})
+
+
+def _read(body: PlanWish) -> tuple[Any, int]:
+    slots = integer("queries", body.queries, low=1, high=_MOST_SLOTS, fix="For example 20.")
+    return noise_of_slots("noise", read_noise(body.noise), 1), slots

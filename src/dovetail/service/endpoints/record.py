@@ -1,0 +1,105 @@
+"""The auditor's side, and the public's where the curator allows: what was promised and what became of it."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.audit import sampler
+from dovetail.errors import InvalidParameter
+from dovetail.ledger.record import Release, public_record
+from dovetail.noise import IntegerNoise
+from dovetail.release.recall import asked_of
+from dovetail.service import forms
+from dovetail.service.bodies import Body, read_noise
+from dovetail.service.problems import not_found
+from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.routing import KeyRoute, OpenRoute
+
+opening = APIRouter(route_class=OpenRoute, tags=["Record"])
+router = APIRouter(route_class=KeyRoute, tags=["Record"])
+_AGAIN = 10.0
+_MOST_RELEASES = 1000
+
+
+class NoiseBody(Body):
+    """A noise."""
+
+    noise: dict[str, Any]
+
+
+@opening.get("/v1/record", summary="What was promised, spent and released")
+def record(request: Request, dataset: str | None = None) -> Response:
+    """Without a key: the datasets whose record their curator made public."""
+    service = service_of(request)
+    caller = request.state.caller
+    readable = {offer.entry.name: offer for offer in service.offers.all() if _readable(caller, offer)}
+    if dataset is None:
+        return tagged(request, {"datasets": list(readable)})
+    if dataset not in readable:
+        raise not_found()
+    entry = readable[dataset].entry
+    found = public_record(service.ledger, dataset, _MOST_RELEASES)
+    said: dict[str, Any] = {"schema": "dovetail.record/1", "dataset": entry.name}
+    said |= {name: entry.said.get(name) for name in (*forms.ABOUT, "unit", "max_rows")}
+    said |= {"protects": entry.protects, "budget": found.budget.to_dict(), "spent": forms.amount(found.spent)}
+    said |= {"remaining": found.budget.remaining(found.spent).to_dict(), "opened_at": found.opened_at}
+    said |= {"raises": list(found.raises), "releases": [_release(each) for each in found.releases]}
+    return tagged(request, said | {"head": str(service.ledger.head)})
+
+
+@router.post("/v1/certificate", summary="Is the sampler what is charged for?")
+def certificate(body: NoiseBody) -> Response:
+    """Every threshold of the tables that draws use, rebuilt from rigorous enclosures and compared."""
+    noise = read_noise(body.noise)
+    if not isinstance(noise, IntegerNoise):
+        raise InvalidParameter("noise", body.noise, "a noise on the integers")
+    return reply(_certified(json.dumps(noise.to_dict(), sort_keys=True)))
+
+
+@router.get("/v1/verify", summary="Check every event of the record")
+def verify(request: Request) -> Response:
+    """The head is what the offline command prints. It is checked again when the head has moved."""
+    service = service_of(request)
+    head = service.ledger.head
+    kept = service.verified
+    if kept is None or (kept["head"] != str(head) and monotonic() - kept["at"] > _AGAIN):
+        checked = service.ledger.verify()
+        kept = {"head": str(checked), "events": checked.sequence, "at": monotonic()}
+        service.verified = kept
+    return reply(
+        {"ok": True, "head": kept["head"], "events": kept["events"], "current": kept["head"] == str(head)}
+    )
+
+
+@lru_cache(maxsize=64)
+def _certified(text: str) -> dict[str, Any]:
+    noise = read_noise(json.loads(text))
+    assert isinstance(noise, IntegerNoise)
+    found = sampler(noise)
+    return found.to_dict() | {"certified": found.holds, "text": str(found)}
+
+
+def _readable(caller: Any, offer: Any) -> bool:
+    """Tell whether the caller may read the record: curators and auditors all, everybody what is public."""
+    return bool(offer.entry.said.get("public")) or (
+        caller is not None and caller.role in ("curator", "auditor")
+    )
+
+
+def _release(each: Release) -> dict[str, Any]:
+    """Return one release: which day, what, with which noise, for how much; never its answer."""
+    questions = asked_of(each.body)
+    said = json.loads(each.body)
+    return {
+        "day": each.at[:10],
+        "words": [forms.question_words(question) for question in questions] or ["online run"],
+        "noise": [noise for asked in said.get("asked", []) for noise in asked.get("noise", [])],
+        "price": None if each.charge is None else forms.amount(each.charge),
+        "state": each.state,
+    }

@@ -1,0 +1,194 @@
+"""Online runs: paid once, then counts of some columns as often as you like."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from dovetail.check import integer
+from dovetail.errors import InvalidParameter
+from dovetail.online.durable_run import Online
+from dovetail.online.planner import OnlineDesign
+from dovetail.online.run_plan import RunPlan, stored_run
+from dovetail.privacy import Budget
+from dovetail.query.partitions import Bins
+from dovetail.query.reading import read_axis
+from dovetail.release.account import PlanState
+from dovetail.service import forms
+from dovetail.service.authentication import signed_in
+from dovetail.service.bodies import Body, check_sql, idempotency_key, one_of, read_budget, read_queries
+from dovetail.service.problems import not_found
+from dovetail.service.replies import reply, service_of
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+
+from .questions import Asker
+
+router = APIRouter(route_class=KeyRoute, tags=["Online runs"])
+_MOST_CELLS = 10**7
+_MOST_QUERIES = 10**9
+
+
+class RunWish(Body):
+    """The columns of a run, how many questions are expected, and what it may spend."""
+
+    columns: list[str]
+    queries: Any
+    ways: Any = 3
+    bins: dict[str, list[Any]] | None = None
+    base: Any = "auto"
+    updates: Any = "auto"
+    spend: dict[str, Any] | None = None
+    promise: Any = "0.95"
+    most_cells: Any = _MOST_CELLS
+
+
+class RunQuestion(Body):
+    """Counts and histograms of the columns of a run, or a SELECT of counts."""
+
+    question: dict[str, Any] | list[dict[str, Any]] | None = None
+    sql: str | None = None
+    unchecked: bool = False
+
+
+@router.post("/v1/datasets/{name}/runs/quotes", summary="What a run would cost and promise")
+def quoted(name: str, body: RunWish, request: Request) -> Response:
+    """Nothing is read and nothing is spent."""
+    asker = Asker.of(name, request)
+    made = asker.session.quote_online(*body.columns, **_wanted(body))
+    return reply(_design(made, name))
+
+
+@router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
+def opened(name: str, body: RunWish, request: Request) -> Response:
+    """Asked for again, it is the same run, paid once."""
+    idempotency_key(request)
+    asker = Asker.of(name, request)
+    run = asker.session.online(*body.columns, **_wanted(body))
+    state = next(each for each in asker.plans() if each.id == run.plan.id)
+    asker.offer.keep_run(asker.caller.name, state.public, run)
+    return reply(_run(state, asker.offer.entry.name), 201)
+
+
+@router.get("/v1/runs", summary="The runs that you may ask")
+def listed(request: Request, dataset: str | None = None) -> Response:
+    """Your own, and those that are shared."""
+    service, caller = service_of(request), signed_in(request)
+    granted = service.ledger.people.granted(caller.principal.id)
+    offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
+    found = []
+    for offer in offers:
+        if offer.entry.number in granted:
+            states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
+            found += [_run(each, offer.entry.name) for each in states if stored_run(each) is not None]
+    return reply({"runs": found, "next": None})
+
+
+@router.post("/v1/runs/{public}/answers", summary="Ask a run")
+def answered(public: str, body: RunQuestion, request: Request) -> Response:
+    """What was asked before gets the stored answer; nothing more is charged for any."""
+    idempotency_key(request)
+    one_of(body)
+    service = service_of(request)
+    asker, state = _found(service, request, public)
+    limits = service.settings.limits
+    run = _reopened(asker, state)
+    table = None
+    if body.sql is not None:
+        selection = asker.session.read_sql(check_sql(body.sql, limits))
+        table = json.loads(run.sql(body.sql, unchecked=body.unchecked).to_json())
+        answers = run.batch(selection.queries, unchecked=body.unchecked)
+    else:
+        answers = run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
+    own = [{"run": public, "words": forms.question_words(each.query)} for each in answers]
+    shown = [json.loads(each.to_json()) | more for each, more in zip(answers, own, strict=True)]
+    return reply({"run": public, "answers": shown, "table": table, "updates_left": run.updates_left})
+
+
+def _wanted(body: RunWish) -> dict[str, Any]:
+    for name in ("base", "updates"):
+        if isinstance(getattr(body, name), dict):
+            raise InvalidParameter(name, "an object", "a number, a word or null")
+    return {
+        "queries": integer("queries", body.queries, low=1, high=_MOST_QUERIES),
+        "ways": integer("ways", body.ways, low=1, high=8),
+        "bins": body.bins,
+        "base": body.base,
+        "updates": body.updates,
+        "spend": None if body.spend is None else read_budget("spend", body.spend),
+        "promise": body.promise,
+        "most_cells": integer("most_cells", body.most_cells, low=1, high=_MOST_CELLS),
+    }
+
+
+def _found(service: Service, request: Request, public: str) -> tuple[Asker, PlanState]:
+    """Return the run of an identifier; another's is as unknown as one that was never opened."""
+    caller = signed_in(request)
+    granted = service.ledger.people.granted(caller.principal.id)
+    for offer in service.offers.all():
+        if offer.entry.number in granted:
+            asker = Asker.of(offer.entry.name, request)
+            state = next((each for each in asker.plans() if each.public == public), None)
+            if state is not None and stored_run(state) is not None:
+                return asker, state
+    raise not_found()
+
+
+def _reopened(asker: Asker, state: PlanState) -> Online:
+    """Return a run as it was asked for: open here already, or opened again, which is free."""
+    kept = asker.offer.runs.get((asker.caller.name, state.public))
+    if kept is not None:
+        return kept
+    run = stored_run(state)
+    assert run is not None
+    axes = [read_axis(each) for each in run.asked["axes"]]
+    bins = {axis.field.name: list(axis.edges) for axis in axes if isinstance(axis, Bins)}
+    spend = run.asked["spend"]
+    opened = asker.session.online(
+        *columns_of(run),
+        **{name: run.asked[name] for name in ("queries", "ways", "base", "updates", "promise")},
+        bins=bins or None,
+        spend=None if spend is None else Budget.from_dict(spend),
+    )
+    asker.offer.keep_run(asker.caller.name, state.public, opened)
+    return opened
+
+
+def _design(made: OnlineDesign, name: str) -> dict[str, Any]:
+    return {
+        "id": None,
+        "dataset": name,
+        "queries": made.queries,
+        "base": made.base,
+        "updates": made.updates,
+        "within": None if made.alpha is None else str(made.alpha),
+        "promise": forms.exact(made.promise),
+        "price": forms.amount(made.charge),
+        "text": made.explain(),
+    }
+
+
+def _run(state: PlanState, name: str) -> dict[str, Any]:
+    run = stored_run(state)
+    assert run is not None
+    return {
+        "id": state.public,
+        "dataset": name,
+        "columns": columns_of(run),
+        "queries": run.asked["queries"],
+        "base": run.asked["base"],
+        "updates": run.updates,
+        "updates_left": state.left if run.guard is not None else 0,
+        "within": None if run.alpha is None else str(run.alpha),
+        "promise": run.asked["promise"],
+        "price": forms.amount(state.charge),
+        "text": f"{len(run.shape)} columns, {run.updates} updates, paid {state.charge}",
+    }
+
+
+def columns_of(run: RunPlan) -> list[str]:
+    """Return the columns of a run."""
+    return [str(axis["column"][0]) for axis in run.asked["axes"]]
