@@ -123,8 +123,11 @@ class Source:
             kept = kept_at(self.data, self.table)
             if kept is not None:
                 return source_names(*kept)
-        if self.shipped or not isinstance(self.data, str | Path | tuple):
-            return (f"{'shipped' if self.shipped else 'memory'}://{self.name}",)
+        if self.shipped:
+            # Another name does not make other data of them.
+            return (f"shipped://{Path(self.data).stem}",)
+        if not isinstance(self.data, str | Path | tuple):
+            return (f"memory://{self.name}",)
         if isinstance(self.data, tuple):
             return tuple(map(path_name, self.data))
         if self.format == "spark":
