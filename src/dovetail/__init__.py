@@ -57,6 +57,7 @@ _HOME = {
     "Mean": "query",
     "Median": "query",
     "Minimum": "query",
+    "Contributions": "query",
     "Quantiles": "query",
     "Ranges": "query",
     "Schema": "engines",
@@ -83,6 +84,7 @@ __all__ = [
     "Charge",
     "Column",
     "Comparison",
+    "Contributions",
     "Count",
     "CountDistinct",
     "DataError",
@@ -185,6 +187,7 @@ if TYPE_CHECKING:
     from .privacy import Budget, Charge, PrivacyLoss, privacy_loss
     from .query import (
         Column,
+        Contributions,
         Count,
         CountDistinct,
         Histogram,

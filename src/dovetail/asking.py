@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -169,6 +169,9 @@ class Asking(ABC):
         high: Real | None = None,
         step: Real | None = None,
         where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
         within: Real | None = None,
         probability: Real | None = None,
         spend: Budget | None = None,
@@ -187,7 +190,8 @@ class Asking(ABC):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        return self._answered([Sum(column, low, high, step, where)], payment)[0]
+        query = Sum(column, low, high, step, where, listed_columns(by), keys, bins)
+        return self._answered([query], payment)[0]
 
     @paid
     def mean(
@@ -198,6 +202,9 @@ class Asking(ABC):
         high: Real | None = None,
         step: Real | None = None,
         where: str | None = None,
+        by: str | Sequence[str] | None = None,
+        keys: Any = None,
+        bins: Any = None,
         within: Real | None = None,
         probability: Real | None = None,
         spend: Budget | None = None,
@@ -216,7 +223,8 @@ class Asking(ABC):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        return self._answered([Mean(column, low, high, step, where)], payment)[0]
+        query = Mean(column, low, high, step, where, listed_columns(by), keys, bins)
+        return self._answered([query], payment)[0]
 
     @paid
     def linear(
@@ -344,3 +352,8 @@ class Asking(ABC):
 
     def _read(self, query: Query | str | Iterable[Query]) -> Query | Iterable[Query]:
         return self._selection(query).queries if isinstance(query, str) else query
+
+
+def listed_columns(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of `by`, of which one may stand alone."""
+    return () if by is None else (by,) if isinstance(by, str) else tuple(by)

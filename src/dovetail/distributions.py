@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from dovetail.answers.contributions import ContributionsAnswer
 from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.ranges import RangeAnswer
-from dovetail.asking import Asking, paid
+from dovetail.asking import Asking, listed_columns, paid
 from dovetail.check import Real
+from dovetail.query.contributions import Contributions
 from dovetail.query.distributions import Kind, Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Variance(column, low, high, step, where, _named(by), keys, bins, sample)
+        query = Variance(column, low, high, step, where, listed_columns(by), keys, bins, sample)
         return self._answered([query], payment)[0]
 
     @paid
@@ -87,7 +89,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Std(column, low, high, step, where, _named(by), keys, bins, sample)
+        query = Std(column, low, high, step, where, listed_columns(by), keys, bins, sample)
         return self._answered([query], payment)[0]
 
     @paid
@@ -124,7 +126,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Quantiles(column, tuple(qs), low, high, step, where, _named(by), keys, bins, kind)
+        query = Quantiles(column, tuple(qs), low, high, step, where, listed_columns(by), keys, bins, kind)
         return self._answered([query], payment)[0]
 
     @paid
@@ -155,7 +157,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Median(column, low, high, step, where, _named(by), keys, bins, kind)
+        query = Median(column, low, high, step, where, listed_columns(by), keys, bins, kind)
         return self._answered([query], payment)[0]
 
     @paid
@@ -188,7 +190,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Minimum(column, low, high, step, where, _named(by), keys, bins)
+        query = Minimum(column, low, high, step, where, listed_columns(by), keys, bins)
         return self._answered([query], payment)[0]
 
     @paid
@@ -221,8 +223,42 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Maximum(column, low, high, step, where, _named(by), keys, bins)
+        query = Maximum(column, low, high, step, where, listed_columns(by), keys, bins)
         return self._answered([query], payment)[0]
+
+    @paid
+    def contributions(
+        self,
+        *columns: str,
+        most_rows: int = 50,
+        most_cells: int | None = None,
+        where: str | None = None,
+        keys: Any = None,
+        bins: Any = None,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        queries: int | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> ContributionsAnswer:
+        """Return how many persons have 1, 2, ... rows and, with columns, rows in 1, 2, ... of their cells.
+
+        Persons with `most_rows` or more are counted together, and the same for cells: choose these maxima
+        without a look at the rows. The answer tells, free, what share of the rows a bound keeps and which
+        bounds lose least. It uses every row, so the bounds of the session need not be chosen before.
+        """
+        payment = self._payment(
+            within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
+        )
+        query = Contributions(columns, most_rows, most_cells, where, keys, bins)
+        answer = of_its_kind(self._answered([query], payment)[0])
+        assert isinstance(answer, ContributionsAnswer)
+        return answer
 
     @paid
     def ranges(
@@ -254,7 +290,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Ranges(column, low, high, step, where, _named(by), keys, bins)
+        query = Ranges(column, low, high, step, where, listed_columns(by), keys, bins)
         answer = of_its_kind(self._answered([query], payment)[0])
         assert isinstance(answer, RangeAnswer)
         return answer
@@ -307,7 +343,3 @@ class AskingDistributions(Asking):
             fresh=fresh,
             request=request,
         )
-
-
-def _named(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if by is None else (by,) if isinstance(by, str) else tuple(by)

@@ -21,7 +21,8 @@ from dovetail.errors.remedies import Give
 from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
 from dovetail.query import Query, Schema
-from dovetail.query.neighbours import NEIGHBOURS, Neighbours, Persons, protected
+from dovetail.query.field import Field
+from dovetail.query.neighbours import NEIGHBOURS, Neighbours, protected
 from dovetail.query.protection import persons
 from dovetail.release.plans import open_plan
 
@@ -153,8 +154,8 @@ class Session(AskingMarginals):
         True
         >>> folder.cleanup()
         """
-        mine = (self._neighbours, {self._persons})
-        if not isinstance(quote, Quote) or (quote.neighbours, _persons_of(quote)) != mine:
+        mine = (self._neighbours, {None if self._persons is None else self._persons.unit})
+        if not isinstance(quote, Quote) or (quote.neighbours, _units_of(quote)) != mine:
             raise InvalidParameter("quote", quote, "a quote of this session")
         self._check_open()
         self._check_place()
@@ -351,8 +352,9 @@ class Session(AskingMarginals):
         return plan if plan.id else open_plan(self._account, plan, self._releaser.analyst)
 
 
-def _persons_of(quote: Quote) -> set[Persons | None]:
-    return {each.question.persons for each in quote.asked}
+def _units_of(quote: Quote) -> set[Field | None]:
+    persons = (each.question.persons for each in quote.asked)
+    return {None if each is None else each.unit for each in persons}
 
 
 def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:

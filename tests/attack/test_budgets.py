@@ -71,7 +71,7 @@ def test_the_same_question_twice_in_one_batch_is_paid_twice(tmp_path: Path) -> N
         first, second = session.batch([dv.Count(), dv.Count()], noise=noise)
         assert first.charge == second.charge
         assert first.charge.epsilon_units == 500_000_000
-        batches = [session.price([dv.Count()] * k, noise=noise).epsilon for k in (1, 2, 4)]
+        batches = [session.price([dv.Count()] * k, noise=noise, fresh=True).epsilon_units for k in (1, 2, 4)]
         assert batches == [250_000_000, 500_000_000, 1_000_000_000]
         plan = session.plan(dv.Geometric("0.01"), queries=3)
         session.batch([dv.Count(), dv.Count()], plan=plan)

@@ -44,8 +44,8 @@ def test_lines_of_a_file_are_answered(run: Run, command: list[str], tmp_path: Pa
     asked.write_text("*\nregion = 'north'\n\nage >= 40 AND region = 'south'\n")
     found = told(run(*command, *more, "--questions", str(asked)).stdout)
     assert [each["where"] for each in found] == ["*", "region = 'north'", "age >= 40 AND region = 'south'"]
-    assert abs(found[0]["value"] - 300) < 60
-    assert all(each["low"] <= each["value"] <= each["high"] for each in found)
+    assert abs(float(found[0]["value"]) - 300) < 60
+    assert all(float(each["low"]) <= float(each["value"]) <= float(each["high"]) for each in found)
     again = told(run(*command, *more, "--questions", str(asked)).stdout)
     assert [each["value"] for each in again] == [each["value"] for each in found]
 

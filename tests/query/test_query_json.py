@@ -13,6 +13,7 @@ import dovetail as dv
 from dovetail.errors import DovetailError
 from dovetail.query import (
     Column,
+    Contributions,
     Count,
     CountDistinct,
     Histogram,
@@ -56,6 +57,7 @@ ASKED: list[Query] = [
     Variance("age", sample=True),
     Std("age"),
     Ranges("age"),
+    Contributions(("sex",), most_rows=20, where="age > 3"),
     Marginals("sex", "age", way=1, bins={"age": [0, 18, 65]}),
     Marginals(tables=[["sex", "born"], ["sex"]], keys={"born": [date(1990, 5, 1)]}, strategy="joint"),
     Quantiles("age", (0.25, 0.5), kind="cont"),

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import fields
 
 from .answer import Answer
+from .contributions import ContributionsAnswer
 from .marginals import MarginalsAnswer
 from .ranges import RangeAnswer
 
-KINDS: dict[str, type[Answer]] = {"marginals": MarginalsAnswer, "ranges": RangeAnswer}
+KINDS: dict[str, type[Answer]] = {
+    "contributions": ContributionsAnswer,
+    "marginals": MarginalsAnswer,
+    "ranges": RangeAnswer,
+}
 
 
 def of_its_kind(answer: Answer) -> Answer:
@@ -17,3 +22,8 @@ def of_its_kind(answer: Answer) -> Answer:
     if isinstance(answer, made):
         return answer
     return made(**{each.name: getattr(answer, each.name) for each in fields(answer)})
+
+
+def read_answer(text: str | bytes) -> Answer:
+    """Read an answer from its JSON, as the class of its measure."""
+    return of_its_kind(Answer.from_json(text))

@@ -74,6 +74,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         + (_listed(" with {}.", remedy.one_of) or f" with {both(map(option, remedy.all_of))}.")
     ),
     r.AskForLess: less,
+    r.SeeContributions: lambda _: (
+        "`dovetail release DATA --contributions --unit person --epsilon 0.1` shows how many rows they have."
+    ),
     r.SeePlans: lambda _: "`dovetail ledger show` lists the plans; --queries opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it with `dovetail ledger raise`.",
     r.DeclareVintage: lambda remedy: (

@@ -125,6 +125,17 @@ Sample: TypeAlias = Annotated[
 Distinct: TypeAlias = Annotated[
     bool, typer.Option("--distinct", help="Count persons instead of rows; needs --unit.")
 ]
+Contributions: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--contributions",
+        help="Count persons by how many rows they have and, with --by, cells; it helps to choose --max-rows.",
+    ),
+]
+MostRows: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="With --contributions, persons with so many rows or more are counted together (50)."),
+]
 Weights: TypeAlias = Annotated[
     str | None,
     typer.Option(

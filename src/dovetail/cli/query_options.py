@@ -44,6 +44,8 @@ class QueryOptions:
     min: o.Min = None
     max: o.Max = None
     distinct: o.Distinct = False
+    contributions: o.Contributions = False
+    most_rows: o.MostRows = None
     weights: o.Weights = None
     low: o.Low = None
     high: o.High = None
@@ -64,22 +66,25 @@ class QueryOptions:
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
-        from dovetail.query import Count, CountDistinct, Histogram
+        from dovetail.query import Contributions, Count, CountDistinct, Histogram
 
         asked: dict[str, Any] = {option: getattr(self, option) for option in _of_columns()}
         asked |= {"distinct": self.distinct or None, "weights": self.weights}
+        asked |= {"contributions": self.contributions or None}
         chosen = [option for option, given in asked.items() if given is not None]
         if len(chosen) > 1:
             words = " or ".join(f"--{option}" for option in chosen)
             raise InvalidQuery(f"Give {words}, not both.", "Each is a question of its own.")
         if self.sample and chosen not in (["variance"], ["std"]):
             raise InvalidQuery("--sample belongs to --variance or --std.", "Leave it out.")
+        if self.most_rows is not None and not self.contributions:
+            raise InvalidQuery("--most-rows belongs to --contributions.", "Leave it out.")
         if self.weights is not None:
             return self._linear(self.weights, source)
         by = self.columns
         keys: dict[str, Any] = {**read_by_column("keys", self.keys or (), source)}
         keys |= dict.fromkeys(self.discovered, "discover")
-        cells = {
+        cells: dict[str, Any] = {
             "keys": keys or None,
             "bins": read_by_column("bins", self.bins or (), source) or None,
         }
@@ -91,6 +96,8 @@ class QueryOptions:
                 "--low, --high and --step belong to a sum, mean or other statistic of a column.",
                 "A count needs no bounds.",
             )
+        if self.contributions:
+            return Contributions(by, self.most_rows or 50, where=self.where, **cells)
         if self.distinct:
             return CountDistinct(*by, **cells, where=self.where)
         return Histogram(*by, **cells, where=self.where) if by else Count(self.where)

@@ -20,7 +20,7 @@ from dovetail.query.partitions import Cell, Discovered, Keys, listed_axes, publi
 
 from .cell_places import NOWHERE, Places, Values, whole_numbers
 from .conditions import spelled
-from .contribution_bounding import bounded_statement
+from .contribution_bounding import bounded_statement, tally_statement
 from .engine import Batches, Column, Engine
 from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 
@@ -34,6 +34,9 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> Cells
     `secret` keys the choice among the rows of a person who has more than the question may use.
     """
     measure = question.measure
+    if measure.tallies_persons:
+        groups = engine.fetch(tally_statement(engine, question))
+        return [measure.released([[int(number) for number in group] for group in groups])]
     if measure.sparse:
         return [measure.released_sparsely(held_places(engine, question, secret))]
     many = public_cells(question.partition) > _FEW and measure.aggregates() == (RowCount(),)

@@ -54,10 +54,33 @@ def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
     # All rows of a person look alike: counting them is enough.
     (counted,) = wanted
     persons = _grouped([_WHO], [exp.alias_(counted, "n", copy=False)], rows)
-    most = exp.Literal.number(question.persons.max_rows)
-    fewer = exp.case().when(exp.GT(this=exp.column("n"), expression=most), most.copy(), copy=False)
-    kept = exp.cast(fewer.else_(exp.column("n"), copy=False), "BIGINT")
-    return _over(persons, [engine.wide_sum(kept)])
+    return _over(persons, [engine.wide_sum(_at_most(exp.column("n"), question.persons.max_rows))])
+
+
+def tally_statement(engine: Engine, question: Question) -> Any:
+    """Return how many persons have so many rows in so many cells, counted up to the bounds of the question.
+
+    Each group is the number of rows of a person, the number of cells that they lie in, and the persons.
+    """
+    assert question.persons is not None
+    rows, cells, parts = _projected(engine, question)
+    counted = [exp.alias_(exp.Count(this=exp.Star()), "n", copy=False)]
+    apart = _grouped([_WHO, *cells, *parts], counted, rows)
+    together = [exp.alias_(engine.wide_sum(exp.column("n")), "rows_of", copy=False)]
+    together.append(exp.alias_(exp.Count(this=exp.Star()), "cells_of", copy=False))
+    persons = _grouped([_WHO], together, apart)
+    most = {"rows_of": question.persons.max_rows, "cells_of": question.persons.max_cells}
+    limited = [
+        exp.alias_(_at_most(exp.column(name), number), name, copy=False) for name, number in most.items()
+    ]
+    return _grouped(list(most), [exp.Count(this=exp.Star())], _over(persons, limited))
+
+
+def _at_most(count: Any, most: int) -> Any:
+    """Spell a count that stops growing at `most`."""
+    limit = exp.Literal.number(most)
+    fewer = exp.case().when(exp.GT(this=count, expression=limit), limit.copy(), copy=False)
+    return exp.cast(fewer.else_(count.copy(), copy=False), "BIGINT")
 
 
 def _projected(engine: Engine, question: Question) -> tuple[Any, list[str], list[str]]:

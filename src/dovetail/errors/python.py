@@ -63,6 +63,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         f"{both(map(given, remedy.all_of)) if remedy.all_of else either(map(given, remedy.one_of))}."
     ),
     r.AskForLess: lambda remedy: less(remedy),
+    r.SeeContributions: lambda _: (
+        "session.contributions(spend=Budget.pure(0.1)) shows how many rows persons have, at that price."
+    ),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
     r.ChangeBudget: lambda _: "Its curator changes it with ledger.set_budget.",
     r.DeclareVintage: lambda remedy: (

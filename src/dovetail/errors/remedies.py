@@ -136,6 +136,11 @@ class AskForLess(Remedy):
 
 
 @dataclass(frozen=True, slots=True)
+class SeeContributions(Remedy):
+    """Look at how many rows persons have before choosing how many are used."""
+
+
+@dataclass(frozen=True, slots=True)
 class SeePlans(Remedy):
     """Look at the plans that are open, or open another."""
 

@@ -23,7 +23,7 @@ _TEXTS = ("name", "key", "plan", "body", "slots", "request", "answer", "reason",
 
 
 def export(connection: Connection, kind: str) -> str:
-    """Return every event as `csv` or `json`; amounts are decimals in CSV, and in JSON beside each content."""
+    """Return every event as `csv` or `json`; amounts are decimals in CSV, and in JSON among the `charges`."""
     choice("format", kind, ("csv", "json"))
     return _json(connection) if kind == "json" else _csv(connection)
 
@@ -31,7 +31,7 @@ def export(connection: Connection, kind: str) -> str:
 def _json(connection: Connection) -> str:
     about = connection.execute(select(ledger)).one()
     datasets = {row.name: row.dataset for row in connection.execute(select(names))}
-    rows = connection.execute(select(events).order_by(events.c.sequence)).mappings()
+    rows = connection.execute(select(events).order_by(events.c.sequence)).mappings().all()
     return json.dumps(
         {
             "schema": f"dovetail.ledger/{SCHEMA_VERSION}",
@@ -40,7 +40,8 @@ def _json(connection: Connection) -> str:
             "names": datasets,
             # The content stays the text that was hashed, so that the chain can be checked from the export;
             # it counts units of 1e-9 (delta: 1e-18).
-            "events": [{**row, "charge": _charge(row["content"])} for row in rows],
+            "events": [dict(row) for row in rows],
+            "charges": {row["sequence"]: told for row in rows if (told := _charge(row["content"]))},
         },
         indent=1,
     )

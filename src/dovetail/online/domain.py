@@ -17,6 +17,7 @@ from dovetail.query.canonical import Question
 from dovetail.query.condition import Condition, Every, Some
 from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, Bins, Keys, axes_of
+from dovetail.query.protection import check_chosen
 from dovetail.query.queries import Count, Histogram, condition, limited, row_counts
 from dovetail.query.schema import Table
 
@@ -45,6 +46,7 @@ class Domain:
         if not columns:
             raise InvalidQuery("A run needs at least one column.")
         found = axes_of(columns, None, bins, table)
+        check_chosen(persons)
         made = cls(tuple(axis for axis in found if isinstance(axis, Keys | Bins)), persons)
         cells, most = prod(made.shape), check.integer("most_cells", most_cells, 1, MOST_CELLS)
         if cells > most:

@@ -25,6 +25,7 @@ from dovetail.query import Query
 from dovetail.query.canonical import Question, never_negative
 from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours, Persons
+from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
 
 from .calibration import noises_at_price, noises_composed, noises_within
@@ -84,6 +85,10 @@ def _listed(queries: Any) -> list[Query]:
 
 def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
     question = query.checked(table)
+    if persons is not None and question.measure.tallies_persons:
+        # All rows are counted, whatever the bounds of the session: the same question has one form.
+        return replace(question, persons=question.measure.tallied(persons))
+    check_chosen(persons)
     if persons is not None:
         return replace(question, persons=persons)
     if question.measure.counts_persons:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .column import Column
+from .contributions import Contributions
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 from .lookup import Lookup
 from .marginals import Marginals
@@ -20,6 +21,7 @@ Schema.deriver = staticmethod(_derived)
 
 __all__ = [
     "Column",
+    "Contributions",
     "Count",
     "CountDistinct",
     "Histogram",

@@ -18,6 +18,7 @@ from typing import Any
 
 from dovetail.errors import InvalidParameter, InvalidQuery
 
+from .contributions import Contributions
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
@@ -26,7 +27,7 @@ from .reading import read_condition
 FORMAT = "dovetail.question/1"
 _KINDS: tuple[Any, ...] = (
     *(Count, Histogram, CountDistinct, Sum, Mean, Linear, Variance, Std, Ranges, Quantiles, Median),
-    *(Minimum, Maximum, Marginals),
+    *(Minimum, Maximum, Marginals, Contributions),
 )
 # These take their columns one by one.
 _OF_COLUMNS = (Histogram, Marginals)
@@ -129,6 +130,8 @@ _FORMS: dict[str, Any] = {
     "qs": {"type": "array", "items": _NUMBER},
     "kind": {"enum": ["disc", "cont"]},
     "way": {"type": "integer", "minimum": 1},
+    "most_rows": {"type": "integer", "minimum": 1},
+    "most_cells": {"type": ["integer", "null"], "minimum": 1},
     "tables": {"type": ["array", "null"], "items": _NAMES},
     "strategy": {"enum": ["plain", "joint", "residuals", None]},
     "weights": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},

@@ -14,6 +14,7 @@ import dovetail
 from dovetail.errors import InvalidQuery
 from dovetail.query import (
     Column,
+    Contributions,
     Count,
     CountDistinct,
     Histogram,
@@ -35,7 +36,7 @@ from dovetail.query.reading import read_question
 
 SOURCE = Path(dovetail.__file__).parent
 # Where a typed query makes its measure.
-MAKERS = {Path("query/queries.py"), Path("query/distributions.py"), Path("query/marginals.py")}
+MAKERS = {Path(f"query/{name}.py") for name in ("queries", "distributions", "marginals", "contributions")}
 NAMES = {measure.__name__ for measure in MEASURES.values()}
 TABLE = Schema(
     [
@@ -129,6 +130,8 @@ QUERIES = [
     Variance("n", low=0, high=9, step=1),
     Std("x", low=-1, high=2, step="1/4", by=("k",), sample=True),
     Linear("k", {"a": 1, None: "0.5"}, step="0.5"),
+    Contributions(),
+    Contributions(("k",), most_rows=9, most_cells=2),
 ]
 
 

@@ -24,6 +24,7 @@ from .measure import (
     Way,
 )
 from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
+from .person_tally import PersonTally
 from .quantile_values import QuantileValues
 from .rank_counts import RankCounts
 from .rows import Rows
@@ -35,7 +36,7 @@ MEASURES: dict[str, type[Measure]] = {
     measure.kind: measure
     for measure in (
         *(Rows, Distinct, Total, Average, Weighted, Dispersion, RankCounts, QuantileValues),
-        MarginalTables,
+        *(MarginalTables, PersonTally),
     )
 }
 
@@ -72,6 +73,7 @@ __all__ = [
     "MarginalTables",
     "Measure",
     "Move",
+    "PersonTally",
     "QuantileValues",
     "RankCounts",
     "Reach",

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from dovetail.query.field import Constant
 from dovetail.query.lattice import Lattice
+from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, ListedAxis
 
 from .bars import Bar, half_width
@@ -107,7 +108,8 @@ class Measure(ABC):
     """A kind of number; as it stands, one integer per cell, times a step.
 
     `kind` is the first key of its JSON. `counts` says that its numbers are counts, and `counts_persons` that
-    they are counts of persons, so that a question must know whose rows they are. Of a `sparse` measure the
+    they are counts of persons, so that a question must know whose rows they are. `tallies_persons` says that
+    persons are counted by what they contribute, and no bound leaves anything out. Of a `sparse` measure the
     parts are too many to be listed: it has one cell, and `released_sparsely` gets the parts that rows are in.
     `unknown_error` is why no error can be told before the data are read, where `error` returns None.
     `answered_as` names a class of answers that can be asked for more than numbers, where there is one.
@@ -121,6 +123,7 @@ class Measure(ABC):
     counts: ClassVar[bool] = False
     counts_persons: ClassVar[bool] = False
     answered_as: ClassVar[str] = "numbers"
+    tallies_persons: ClassVar[bool] = False
     exact_numbers: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     unknown_error: ClassVar[str] = "The error of this answer depends on the rows, which are private."
@@ -146,6 +149,10 @@ class Measure(ABC):
 
     def released_sparsely(self, held: Iterable[HeldParts]) -> tuple[int, ...]:
         """Return the integers that get noise, from the parts that rows are in; a part may come twice."""
+        raise NotImplementedError
+
+    def tallied(self, persons: Persons) -> Persons:
+        """Return up to how many rows and cells of persons are told apart, where persons are tallied."""
         raise NotImplementedError
 
     # What one neighbour moves
