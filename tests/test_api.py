@@ -61,7 +61,7 @@ FIXED = {
     "Session": (
         "(source, *, budget=None, ledger=None, name=None, table=None, schema=None, unit=None, max_rows=None, "
         "max_cells=None, neighbours='add-remove', queries=None, analyst='local', vintage=(), version=None, "
-        "same_data=None)"
+        "same_data=None, protects=None)"
     ),
     "Session.count": f"(self, *, where=None, {PAY})",
     "Session.count_distinct": f"(self, *columns, keys=None, bins=None, where=None, {PAY})",

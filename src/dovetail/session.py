@@ -8,15 +8,14 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.check import Real, choice
 from dovetail.engines import Source
-from dovetail.engines.identity import NOT_KNOWN
 from dovetail.engines.versions import written
-from dovetail.errors import InvalidParameter, InvalidQuery, LedgerError
+from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
@@ -43,7 +42,8 @@ class Session(AskingMarginals):
     beside the data: people.toml for people.csv; see `session.schema`. The budget is kept in `ledger` (a
     file, a database URL or an open Ledger); without it, in a file beside the data or in the user's data
     folder: see `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says
-    what is protected: a row added or removed, or a row replaced. With `unit`, the column of a person's id, it
+    what is protected: a row added or removed, or a row replaced. protects="rows" says that rows are meant
+    where a column seems to tell persons apart. With `unit`, the column of a person's id, it
     is the person with all their rows; each answer uses at most `max_rows` of them, in `max_cells` cells.
     `vintage` says which rows these are, such as a month, by labels that were declared in the ledger;
     `same_data` answers whether rows that nobody recognises belong to the budget of that name.
@@ -82,9 +82,11 @@ class Session(AskingMarginals):
         vintage: str | Sequence[str] = (),
         version: str | None = None,
         same_data: bool | None = None,
+        protects: Literal["rows"] | None = None,
     ) -> None:
         from dovetail.engines import connect
-        from dovetail.ledger.same_data import Answered, check_known
+        from dovetail.ledger.opening import Opening
+        from dovetail.ledger.same_data import Answered
         from dovetail.ledger.text import composed
         from dovetail.release.releaser import Releaser
 
@@ -104,16 +106,15 @@ class Session(AskingMarginals):
         try:
             self._table = (self.source.schema or Schema()).table(self._engine.columns())
             self._neighbours: Neighbours = neighbours
-            self._persons = persons(self._table, unit, max_rows, max_cells)
-            self._ledger, self._owned = _opened(ledger, self.source)
-            self._new_place = _new_place(ledger, self._ledger)
-            self._identity = self.source.identity
-            check_known(self._ledger, self.source.name, self._identity, self._said)
-            protects = protected(neighbours, None if self._persons is None else self._persons.unit.name)
+            self._persons = persons(self._table, unit, max_rows, max_cells, protects)
+            decided = self._persons is not None or protects is not None
+            self._opening = Opening.of(ledger, self.source, self._said, decided)
+            self._ledger, identity = self._opening.ledger, self._opening.identity
+            whom = protected(neighbours, None if self._persons is None else self._persons.unit.name)
             self._account = self._ledger.prospective_account(
-                self.source.name, budget=budget, source=self._identity, protects=protects
+                self.source.name, budget=budget, source=identity, protects=whom
             ).about(*self._said.vintages)
-            about = " ".join(self._identity)
+            about = " ".join(identity)
             self._releaser = Releaser(
                 self.source.name,
                 about,
@@ -295,7 +296,7 @@ class Session(AskingMarginals):
         if self._borrowed:
             return
         self._engine.close()
-        if getattr(self, "_owned", False):
+        if hasattr(self, "_opening") and self._opening.owned:
             self._ledger.close()
 
     def __enter__(self) -> Session:
@@ -324,19 +325,11 @@ class Session(AskingMarginals):
             raise InvalidQuery("This session is closed.", "Nothing was spent. Open another.")
 
     def _check_place(self) -> None:
-        """Refuse a second budget: the rows may be the same data, or have one by now in another session."""
-        from dovetail.ledger.location import ledger_path
-        from dovetail.ledger.same_data import check_apart
-
-        if not self.begun:
-            check_apart(self._ledger, self.source, self._identity, self._table.stored, self._said)
-        place = self._new_place
-        if place is not None and ledger_path(*self._identity, name=self.source.name) != place:
-            raise LedgerError(
-                "The budget of these rows was begun in another ledger while this session was open.",
-                "Nothing was spent. Open the session again.",
-            )
-        self._new_place = None
+        """Refuse a charge that would begin a second budget, or one of which nobody said whom it protects."""
+        if self.begun:
+            self._opening.check_place()
+        else:
+            self._opening.check_first_charge(self._table)
 
     def _whole_plan(self, slots: int) -> Plan:
         """Return the plan of the whole budget, opened now or at an earlier opening of this dataset."""
@@ -349,35 +342,12 @@ class Session(AskingMarginals):
                 "Planning the whole budget of %s for %d answers: a few seconds, once", self.source.name, slots
             )
         plan = planned(Payment(queries=slots), standing, self._neighbours)
-        return plan if plan.id else open_plan(self._account, plan, self._releaser.analyst)
+        if plan.id:
+            return plan
+        self._check_place()
+        return open_plan(self._account, plan, self._releaser.analyst)
 
 
 def _units_of(quote: Quote) -> set[Field | None]:
     persons = (each.question.persons for each in quote.asked)
     return {None if each is None else each.unit for each in persons}
-
-
-def _opened(ledger: Any, source: Source) -> tuple[Ledger, bool]:
-    """Return the ledger, and whether this session has to close it."""
-    from dovetail.ledger import Ledger
-    from dovetail.ledger.location import ledger_path
-
-    if isinstance(ledger, Ledger):
-        return ledger, False
-    if ledger is None:
-        if isinstance(source.data, tuple):
-            raise InvalidParameter(
-                "ledger", None, "named for a list of files", "The budget is kept there.", Give("ledger")
-            )
-        ledger = ledger_path(*source.identity, name=source.name)
-        if ledger.exists():
-            _log.info("The budget of %s is kept in %s", source.name, ledger)
-        else:
-            _log.warning("The budget of %s is kept in %s. %s", source.name, ledger, NOT_KNOWN)
-    return Ledger.open(ledger, create="later"), True
-
-
-def _new_place(given: Any, ledger: Ledger) -> Path | None:
-    """Return where a ledger would be made that nobody named; None where one is there, or was named."""
-    place = Path(ledger.place)
-    return None if given is not None or place.exists() else place

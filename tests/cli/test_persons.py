@@ -107,3 +107,35 @@ def test_a_planned_accuracy_is_not_promised_for_many_rows_of_one_person(run, vis
     shown = run("release", "visits.csv", "--distinct", *WARDS, *PERSONS, *asked).stdout
     assert "± 20" in shown
     assert "1 of the 3 answers of this plan" in shown
+
+
+def test_whom_the_first_budget_protects_is_asked_and_a_flag_answers(run, tmp_path: Path) -> None:
+    Path("stays.csv").write_text("ward,patient_id\na,1\n")
+    words = ("release", "stays.csv", "--noise", "geometric:0.2", "--budget", "epsilon=1")
+    refused = run(*words, code=2).stderr
+    assert "patient_id seems to tell persons apart" in refused
+    assert "--unit patient_id --max-rows 5 protects each person with all their rows" in refused
+    assert "--rows protects each row alone" in refused
+    assert not Path("stays.csv.ledger").exists()
+    assert "that one row is in the data" in run(*words, "--rows").stdout
+    run("release", "stays.csv", "--noise", "geometric:0.2", "--where", "ward = 'a'")
+    assert (
+        "seems to tell persons apart"
+        in run("ledger", "create", "stays.csv", "--dataset", "more", "--budget", "epsilon=1", code=2).stderr
+    )
+    run(
+        "ledger",
+        "create",
+        "x.ledger",
+        "--dataset",
+        "y",
+        "--budget",
+        "epsilon=1",
+        "--unit",
+        "a",
+        "--rows",
+        code=2,
+    )
+    Path("plain.csv").write_text("id,b\n1,2\n")
+    noted = run("release", "plain.csv", "--noise", "geometric:0.2", "--budget", "epsilon=1").stderr
+    assert "If id tells persons apart" in noted

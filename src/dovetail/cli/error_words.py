@@ -31,6 +31,7 @@ PARAMETERS: dict[str, str | None] = {
     "noise": "--noise mixture:0.2,1,5",
     "plan": None,
     "probability": "--probability 0.95",
+    "protects": "--rows",
     "queries": "--queries 20",
     "same_data": "--same-data",
     "same_data:no": "--other-data",
@@ -79,6 +80,10 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.SeePlans: lambda _: "`dovetail ledger show` lists the plans; --queries opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it with `dovetail ledger raise`.",
+    r.ChooseProtected: lambda remedy: (
+        f"--unit {quote(remedy.column)} --max-rows 5 protects each person with all their rows; "
+        "--rows protects each row alone, and nobody who has several."
+    ),
     r.DeclareVintage: lambda remedy: (
         f"Declare it: `dovetail ledger vintages LEDGER --complete {quote(remedy.label)}`."
     ),

@@ -235,6 +235,10 @@ Unit: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Protect persons with all their rows; this column holds their id."),
 ]
+Rows: TypeAlias = Annotated[
+    bool,
+    typer.Option("--rows", help="Protect single rows, also where a column seems to tell persons apart."),
+]
 MaxRows: TypeAlias = Annotated[
     str | None,
     typer.Option("--max-rows", metavar="NUMBER", help="How many rows of one person are used; with --unit."),

@@ -33,6 +33,7 @@ class SessionOptions:
     name: o.Name = None
     table: o.Table = None
     unit: o.Unit = None
+    rows: o.Rows = False
     max_rows: o.MaxRows = None
     max_cells: o.MaxCells = None
     neighbours: o.Neighbours = o.Neighbour.ADD_REMOVE
@@ -77,6 +78,7 @@ class SessionOptions:
     def _protected(self) -> dict[str, Any]:
         return {
             "unit": self.unit,
+            "protects": "rows" if self.rows else None,
             "max_rows": self.max_rows,
             "max_cells": self.max_cells,
             "neighbours": self.neighbours,

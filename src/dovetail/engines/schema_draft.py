@@ -13,6 +13,7 @@ from dovetail.errors import InvalidQuery
 from dovetail.query import Column
 from dovetail.query.encoding import UTF_8, UTF_16
 from dovetail.query.field import Field
+from dovetail.query.protection import named_for_persons
 from dovetail.query.schema import Schema, Stored
 
 from .connection import connect
@@ -68,6 +69,9 @@ def _column(engine: Engine, name: str, stored: Stored) -> Column:
     }
     cast = stored.cast or guess.kind != stored.kind
     field = Field(name, guess.kind, cast, guess.decimal or ".", guess.words)
+    if guess.kind in ("integer", "text") and named_for_persons(name):
+        # Whom it tells apart is nobody's business: neither bounds nor values are proposed.
+        return Column(name, guess.kind, kind="id", **reading)
     value = engine.value(field)
     if guess.kind in ("integer", "number", "date", "timestamp"):
         kept = _within_python(engine, field, value)

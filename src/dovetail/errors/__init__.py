@@ -243,6 +243,10 @@ class DovetailWarning(UserWarning):
         return " ".join([self.problem, *map(words, self.remedies)])
 
 
+class UndecidedUnit(DovetailWarning):
+    """A budget was begun that protects rows, and a column may tell persons apart."""
+
+
 class StaleAnswer(DovetailWarning):
     """A stored answer was given, and the data changed since."""
 
@@ -265,6 +269,7 @@ __all__ = [
     "Place",
     "RequestConflict",
     "StaleAnswer",
+    "UndecidedUnit",
     "UnsupportedSQL",
     "UpdatesExhausted",
     "remedies",

@@ -26,6 +26,7 @@ PARAMETERS = {
     "noise": "noise=Geometric(0.5)",
     "plan": "plan=session.plan(design, queries=20)",
     "probability": "probability=0.95",
+    "protects": 'protects="rows"',
     "queries": "queries=20",
     "same_data": "same_data=True",
     "same_data:no": "same_data=False",
@@ -68,6 +69,10 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
     r.ChangeBudget: lambda _: "Its curator changes it with ledger.set_budget.",
+    r.ChooseProtected: lambda remedy: (
+        f"unit={remedy.column!r} with max_rows=5 protects each person with all their rows; "
+        'protects="rows" protects each row alone, and nobody who has several.'
+    ),
     r.DeclareVintage: lambda remedy: (
         f"Declare it: ledger.account(NAME).declare_vintage({remedy.label!r}, complete=True)."
     ),

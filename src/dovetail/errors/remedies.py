@@ -151,6 +151,13 @@ class ChangeBudget(Remedy):
 
 
 @dataclass(frozen=True, slots=True)
+class ChooseProtected(Remedy):
+    """Say whom a budget protects: persons, whom this column tells apart, or single rows."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeclareVintage(Remedy):
     """Declare which rows a label means, once for each label."""
 

@@ -33,6 +33,7 @@ from .plans import (
     usable_plans,
 )
 from .principals import analyst_number, number_of
+from .registry import check_protects
 from .requests import Asking
 from .store import Store
 from .text import composed, plain
@@ -45,8 +46,10 @@ _LONGEST_REASON = 200
 class DatasetAccount(DeclaringVintages):
     """The account of one dataset in a ledger, as a release needs it (see `release.account.Account`)."""
 
-    def __init__(self, store: Store, dataset: int, name: str) -> None:
+    def __init__(self, store: Store, dataset: int, name: str, protects: str | None = None) -> None:
         super().__init__(store, dataset)
+        # For whom whoever asks here computes charges; None where that was not said.
+        self.protects = protects
         self._vintages: tuple[str, ...] = ()
         self.name = name
 
@@ -298,6 +301,8 @@ class DatasetAccount(DeclaringVintages):
         row = dataset_row(connection, self._dataset)
         if row["retired"] is not None:
             raise LedgerError(f"{self.name!r} was retired: its record is kept, nothing more is answered.")
+        # It may have been changed before the first charge, while somebody had the old one in mind.
+        check_protects(row, self.name, self.protects)
         principal = number_of(connection, analyst)
         return row, principal, permitted(connection, principal, row)
 

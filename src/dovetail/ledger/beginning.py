@@ -71,7 +71,7 @@ class NewAccount:
                 number = settled(connection, said.name, said.sources)
                 if number is not None:
                     check_budget(connection, number, said.budget, said.protects)
-                    self._account = DatasetAccount(self._store, number, said.name)
+                    self._account = DatasetAccount(self._store, number, said.name, said.protects)
         return self._account
 
     @property
@@ -139,7 +139,7 @@ class NewAccount:
             refuse_charge(said.name, said.budget, Charge.zero(), charge)
         self._store.create()
         with self._store.writing() as pen:
-            account = DatasetAccount(self._store, said.record(pen), said.name)
+            account = DatasetAccount(self._store, said.record(pen), said.name, said.protects)
             result = made(account, pen)
         self._account = account
         return result

@@ -26,12 +26,12 @@ from .integrity import check_opening, check_version
 from .people import People
 from .principals import find_principal
 from .registry import (
+    changeable,
     check_budget,
     check_name,
     find,
     is_new,
     known_at,
-    protected_by,
     rename,
     retire,
     set_policy,
@@ -207,14 +207,14 @@ class Ledger:
         said = _registration(dataset, budget, source, share, protects)
         with self._store.reading() as connection:
             number = settled(connection, said.name, said.sources)
-            new = number is None or (protects is not None and protected_by(connection, number) is None)
+            new = number is None or changeable(connection, number, protects)
             if number is not None and not new:
                 check_budget(connection, number, budget, protects)
                 check_name(connection, number, said.name, share)
-                return DatasetAccount(self._store, number, said.name)
+                return DatasetAccount(self._store, number, said.name, protects)
         with self._store.writing() as pen:
             number = said.record(pen)
-        return DatasetAccount(self._store, number, said.name)
+        return DatasetAccount(self._store, number, said.name, protects)
 
     def prospective_account(
         self,

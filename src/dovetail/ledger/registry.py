@@ -16,7 +16,7 @@ from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 from dovetail.sampling import random_bytes
 
-from .balances import SHARED, budget_of, dataset_row, open_balance
+from .balances import SHARED, Row, budget_of, dataset_row, most_spent, open_balance
 from .chain import canonical
 from .pen import Pen
 from .principals import by_whom
@@ -129,16 +129,18 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     )
 
 
-def protected_by(connection: Connection, dataset: int) -> str | None:
-    """Return whom a dataset's charges protect: said when it was created, or by the first who knew."""
-    said: str | None = dataset_row(connection, dataset)["protects"]
-    return said
+def changeable(connection: Connection, dataset: int, protects: str | None) -> bool:
+    """Tell whether another one may be protected than was said: while nothing is charged or made disjoint."""
+    row = dataset_row(connection, dataset)
+    if protects is None or row["protects"] == protects or row["vintages"] == "disjoint":
+        return False
+    return row["protects"] is None or most_spent(connection, dataset) == Charge.zero()
 
 
 def settle_protects(pen: Pen, dataset: int, protects: str | None) -> None:
-    """Record whom a dataset's charges protect, where nobody has said it yet."""
+    """Record whom a dataset's charges protect, where nobody has said it or nothing was charged yet."""
     row = dataset_row(pen.connection, dataset)
-    if protects is not None and row["protects"] is None:
+    if protects is not None and changeable(pen.connection, dataset, protects):
         pen.update(datasets, row, {"protects": plain("protects", protects)})
         pen.record("protects", dataset, {"protects": protects})
 
@@ -184,14 +186,8 @@ def check_budget(
     connection: Connection, dataset: int, budget: Budget | None, protects: str | None = None
 ) -> None:
     """Refuse a budget, or something that it protects, other than the one on record."""
-    said = protected_by(connection, dataset)
-    if None not in (said, protects) and said != protects:
-        raise BudgetMismatch(
-            f"The budget of {first_name(connection, dataset)!r} protects {said}, not "
-            f"{protects}; charges of both do not add up.",
-            "Ask as before: the unit and the neighbours say who is protected. Or keep a budget of its own "
-            "for the other.",
-        )
+    if not changeable(connection, dataset, protects):
+        check_protects(dataset_row(connection, dataset), first_name(connection, dataset), protects)
     kept = connection.execute(select(datasets.c.budget).where(datasets.c.id == dataset)).scalar_one()
     if budget is not None and canonical(budget.to_dict()) != kept:
         raise BudgetMismatch(
@@ -200,6 +196,17 @@ def check_budget(
             "To use the recorded one, give none.",
             LeaveOut("budget"),
             ChangeBudget(),
+        )
+
+
+def check_protects(dataset: Row, name: str, protects: str | None) -> None:
+    """Refuse charges that are computed for others than those whom the budget protects."""
+    said = dataset["protects"]
+    if None not in (said, protects) and said != protects:
+        raise BudgetMismatch(
+            f"The budget of {name!r} protects {said}, not {protects}; charges of both do not add up.",
+            "It is fixed by the first charge. Ask as before: the unit and the neighbours say who is "
+            "protected. Or keep a budget of its own for the other, under another name: then both allow more.",
         )
 
 

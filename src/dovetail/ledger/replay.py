@@ -118,7 +118,8 @@ class Replay:
         self.sources.add((content["source"], dataset))
 
     def _on_protects(self, _sequence: int, dataset: int, content: Content) -> None:
-        _require(self.datasets[dataset]["protects"] is None)
+        # Free to change until the first charge.
+        _require(self.datasets[dataset]["protects"] is None or not self.charges[dataset, 0])
         self.datasets[dataset]["protects"] = content["protects"]
 
     def _on_policy(self, _sequence: int, dataset: int, content: Content) -> None:

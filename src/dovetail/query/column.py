@@ -21,8 +21,8 @@ class Column:
 
     Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
     any other value. `step` is the lattice on which the column is summed or ranked; of days it counts days, of
-    times seconds. A drafted column stays
-    unreviewed, and is refused, until its curator confirms it.
+    times seconds. kind="id" says that the column tells persons apart. A drafted column stays unreviewed, and
+    is refused, until its curator confirms it.
 
     In a CSV file and in other columns that hold plain texts, `decimal` is the sign before the fraction of a
     number, "." or ",", and `missing_words` are the texts that stand for no value. `note` is what a draft says
@@ -42,6 +42,7 @@ class Column:
     reviewed: bool = True
     decimal: str | None = None
     missing_words: Any = ()
+    kind: str | None = None
     note: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +66,9 @@ class Column:
         if self.step is not None and self.step <= 0:
             raise InvalidParameter("step", self.step, "a number above 0", f"Column {self.name}.")
         self._check_reading()
+        if self.kind is not None:
+            choice("kind", self.kind, ("id",), f"Column {self.name}.")
+            self._may_have("kind", ("integer", "text"))
         if self.values is not None:
             self._may_have("values", ("integer", "text", "boolean", "date"))
             object.__setattr__(self, "values", public_values(reader, self.values))

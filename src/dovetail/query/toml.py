@@ -18,7 +18,7 @@ from .column import Column
 from .lookup import Lookup
 
 FORMAT = "dovetail.schema/1"
-_KEYS = ("type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words")
+_KEYS = ("type", "kind", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words")
 _INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
 
 

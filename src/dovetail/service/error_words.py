@@ -29,6 +29,7 @@ PARAMETERS: dict[str, str | None] = {
     "noise": '"noise": {"kind": "piecewise_geometric", "rates": ["1/2"], "breaks": []}',
     "plan": '"plan": the id of a plan',
     "probability": '"probability": 0.95',
+    "protects": '"protects": "rows"',
     "queries": '"queries": 20',
     "same_data": None,
     "same_data:no": None,
@@ -65,6 +66,10 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.AskForLess: less,
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it by POST /v1/budgets.",
+    r.ChooseProtected: lambda remedy: (
+        f"The curator of the data says whom they protect: {remedy.column} as the unit, for each person with "
+        "all their rows, or each row alone, and nobody who has several."
+    ),
     r.DeclareVintage: lambda remedy: f"{_CURATOR} to declare the vintage {remedy.label}.",
     r.CreateLedger: lambda _: "The operator of the service starts it with a ledger.",
     r.OpenLedger: lambda _: "The operator of the service opens the ledger that is there.",

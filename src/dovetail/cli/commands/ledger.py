@@ -11,7 +11,7 @@ from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import data_named, ledger_place
 from dovetail.cli.descriptions import entry_in_words
 from dovetail.cli.ledger_options import Copy, Dataset, Limit, Place, Witness, only_dataset, open_ledger
-from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Table, Unit, examples
+from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Rows, Table, Unit, examples
 from dovetail.cli.terminal import note, printable, say, stdout
 from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
@@ -51,10 +51,14 @@ def create(
     dataset: Dataset = None,
     witness: Witness = None,
     unit: Unit = None,
+    rows: Rows = False,
     neighbours: Neighbours = Neighbour.ADD_REMOVE,
     table: Table = None,
 ) -> None:
-    """Create the budget of a data set, and its ledger if there is none."""
+    """Create the budget of a data set, and its ledger if there is none.
+
+    Whom it protects can be changed until the first charge.
+    """
     from dovetail.engines.identity import NOT_KNOWN
     from dovetail.ledger import Ledger
     from dovetail.query.neighbours import protected
@@ -65,11 +69,10 @@ def create(
         raise InvalidParameter(
             "dataset", None, "named for a ledger that is not beside its data", "Add --dataset NAME."
         )
+    person = _person(data, unit, rows)
     with Ledger.open(ledger_place(place, table), create=True, witness=witness) as book:
         source = data.identity if data else None
-        account = book.account(
-            name, budget=limit, source=source, protects=protected(neighbours, _person(data, unit))
-        )
+        account = book.account(name, budget=limit, source=source, protects=protected(neighbours, person))
         screen = stdout()
         screen.print(printable(f"The budget of {name} is {account.budget}."))
         screen.print(printable(f"It is kept in {book.place}"), soft_wrap=True)
@@ -121,16 +124,22 @@ def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = 
         stdout().print(printable(f"The budget of {name} is now {limit}."))
 
 
-def _person(data: Source | None, unit: str | None) -> str | None:
+def _person(data: Source | None, unit: str | None, rows: bool) -> str | None:
     """Return the exact name of the column that tells persons apart, where the data can be asked for it."""
-    if unit is None or data is None:
+    if unit is not None and rows:
+        raise InvalidQuery("A budget protects persons or rows.", "Keep --unit or --rows.")
+    if data is None:
         return unit
     from dovetail.engines import connect
     from dovetail.query import Schema
+    from dovetail.query.protection import check_decided
 
-    engine = connect(data)
+    known = data.with_schema()
+    engine = connect(known)
     try:
-        return Schema().table(engine.columns()).resolve(unit)
+        table = (known.schema or Schema()).table(engine.columns())
+        check_decided(table, rows or unit is not None, data.name)
+        return None if unit is None else table.resolve(unit)
     finally:
         engine.close()
 
