@@ -64,6 +64,7 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         f"{both(map(_shown, remedy.all_of)) if remedy.all_of else either(map(_shown, remedy.one_of))}."
     ),
     r.AskForLess: less,
+    r.SeeContributions: lambda _: f"{_CURATOR} how many rows persons have and which bounds suit them.",
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it by POST /v1/budgets.",
     r.ChooseProtected: lambda remedy: (
