@@ -66,7 +66,7 @@ class House:
         return self.people[name]
 
 
-def opened(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **more: Any) -> House:
+def open_house(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **more: Any) -> House:
     """Start a service; `ann` and `bob` are granted epsilon 1 each of the first dataset."""
     ledger = Ledger.create(folder / "service.ledger")
     settings = Settings(str(folder / "service.ledger"), datasets=declared, cookie_secret=b"s" * 32, **more)
@@ -95,7 +95,7 @@ def _schema(declared: Declared) -> Any:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    made = opened(tmp_path)
+    made = open_house(tmp_path)
     with made.client:
         yield made
 
@@ -108,10 +108,16 @@ def started(tmp_path: Path) -> Iterator[Callable[..., House]]:
     def start(**more: Any) -> House:
         folder = tmp_path / str(len(made))
         folder.mkdir()
-        made.append(opened(folder, **more))
+        made.append(open_house(folder, **more))
         made[-1].client.__enter__()
         return made[-1]
 
     yield start
     for each in made:
         each.client.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def opened() -> Callable[..., House]:
+    """Return what starts a service in a folder."""
+    return open_house

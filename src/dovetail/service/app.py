@@ -97,6 +97,11 @@ def _as_problem(error: Exception) -> Refused | DovetailError:
     if isinstance(error, RequestValidationError):
         return Refused(400, "invalid-body", _validation(error), "See /openapi.json for the form of the body.")
     if isinstance(error, HTTPException):
+        # FastAPI wraps what a body is refused for.
+        if isinstance(error.__cause__, Refused):
+            return error.__cause__
+        if error.status_code == 400:
+            return Refused(400, "invalid-body", "The body cannot be read.")
         if error.status_code == 405:
             return Refused(405, "method-not-allowed", "This address does not take that method.")
         return not_found()

@@ -85,7 +85,6 @@ def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
     _quiet()
     ledger = Ledger.open(settings.ledger)
     app = create_app(settings, ledger)
-    app.service.offers.refresh(now=True)
     if settings.metrics_port is not None:
         _serve_metrics(app, settings)
     if settings.workers == 1 and hasattr(signal, "SIGHUP"):

@@ -33,6 +33,7 @@ class Service:
         self.settings, self.ledger = settings, ledger
         self.log, self.metrics = Log(), Metrics()
         self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
+        self.offers.refresh(now=True)
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
         self.verified: dict[str, Any] | None = None
