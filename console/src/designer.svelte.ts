@@ -102,7 +102,7 @@ export class Designer {
 
   /** The noise on show. */
   get law(): Masses | null {
-    if (this.estimate?.shape) return pieces(this.estimate.shape.rates, this.estimate.shape.breaks)
+    if (this.estimate?.rates.length) return pieces(this.estimate.rates, this.estimate.breaks)
     return this.design ? masses(this.design.noise) : null
   }
 

@@ -7,6 +7,9 @@ describe('figures', () => {
     expect(left('0.27799')).toBe('0.277')
     expect(cost('0.277')).toBe('0.277')
     expect(cost('8.1301')).toBe('8.14')
+    expect(cost('10.7431')).toBe('10.75')
+    expect(cost(0.8310000000000001)).toBe('0.831')
+    expect(cost('1234.5')).toBe('1,235')
     expect(left('-0.0011')).toBe('\u22120.0011')
   })
   it('show far powers of ten as powers', () => {
@@ -34,9 +37,9 @@ describe('released numbers', () => {
 
 describe('shares', () => {
   it('are never 100 % unless they are', () => {
-    expect(percent(0.9999)).toBe('99.99 %')
-    expect(percent(1)).toBe('100 %')
-    expect(percent(0.946)).toBe('94.6 %')
+    expect(percent(0.9999)).toBe('99.99\u00a0%')
+    expect(percent(1)).toBe('100\u00a0%')
+    expect(percent(0.946)).toBe('94.6\u00a0%')
   })
   it('are said as odds', () => {
     expect(odds(0.95)).toBe('19 of 20')
@@ -48,9 +51,9 @@ describe('shares', () => {
 
 describe('suspicion', () => {
   it('is e to the epsilon over one plus it, rounded up', () => {
-    expect(suspicion(0)).toBe('at most 50 % sure')
-    expect(suspicion('1')).toBe('at most 73.2 % sure')
-    expect(suspicion(8.14)).toBe('at most 99.98 % sure')
+    expect(suspicion(0)).toBe('at most 50\u00a0% sure')
+    expect(suspicion('1')).toBe('at most 73.2\u00a0% sure')
+    expect(suspicion(8.14)).toBe('at most 99.98\u00a0% sure')
     expect(suspicion(50)).toBe('practically certain')
   })
 })

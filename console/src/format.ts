@@ -14,7 +14,8 @@ interface Parts {
 
 /** Reads "1.25", "3e-7", "1/3" or a float into digits times a power of ten; null where it is not a number. */
 export function parse(value: Decimal): Parts | null {
-  const text = String(value).trim()
+  // A float carries digits that mean nothing behind the twelfth.
+  const text = typeof value === 'number' && Number.isFinite(value) ? String(Number(value.toPrecision(12))) : String(value).trim()
   const fraction = /^(-?\d+)\/(\d+)$/.exec(text)
   if (fraction) return parse(Number(fraction[1]) / Number(fraction[2]))
   const found = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text)
@@ -64,7 +65,8 @@ export function figure(value: Decimal, rounding: Rounding = 'nearest', significa
   if (parts.digits === 0n) return '0'
   const size = magnitude(parts)
   if (size < -4 || size > 9) return power(parts, rounding)
-  return plain(rounded(parts, Math.max(0, significant - 1 - size), rounding))
+  const decimals = size >= 0 && size < 3 ? significant - 1 : significant - 1 - size
+  return plain(rounded(parts, Math.max(0, decimals), rounding))
 }
 
 function power(parts: Parts, rounding: Rounding): string {
@@ -98,9 +100,9 @@ export function percent(share: number, decimals = 1, rounding: Rounding = 'neare
   const inHundred = { ...parts, exponent: parts.exponent + 2 }
   for (let places = decimals; places <= 12; places += 1) {
     const shown = rounded(inHundred, places, rounding)
-    if (share >= 1 || plain(shown) !== '100') return `${plain(shown)} %`
+    if (share >= 1 || plain(shown) !== '100') return `${plain(shown)}\u00a0%`
   }
-  return 'over 99.9999 %'
+  return 'over 99.9999\u00a0%'
 }
 
 /** 0.95 as "19 of 20": the smallest denominator that says it exactly. */

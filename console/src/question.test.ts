@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { complete, condition, EMPTY, fromCanonical, named, toQuestion, toSql } from './question'
+import { complete, condition, EMPTY, fromCanonical, headline, named, python, toQuestion, toSql } from './question'
 
 const ADULT = [
   { name: 'age', values: null },
@@ -52,4 +52,10 @@ describe('completion', () => {
     expect(complete("sex = 'M", 8, ADULT)).toEqual({ from: 6, options: ["'Male'"] })
     expect(complete('"marital status" IN (', 21, ADULT).options).toEqual(["'Don''t say'", "'Married'"])
   })
+})
+
+it('a question has a headline and its Python', () => {
+  const question = { measure: { mean: { column: ['age', 'integer'], low: 0, high: 120, step: '1' } }, axes: [{ column: ['sex', 'text'], keys: ['a'] }], where: { compare: '>', column: ['age', 'integer'], value: 3 } }
+  expect(headline(question)).toBe('Mean of age by sex where age > 3')
+  expect(python(question, null, '0.1')).toBe('print(session.sql("SELECT sex, AVG(age) FROM data WHERE age > 3 GROUP BY sex", spend=dv.Budget.pure("0.1")))')
 })

@@ -172,3 +172,30 @@ export function complete(text: string, caret: number, columns: { name: string; v
   const options = all.filter((one) => one.toLowerCase().startsWith(begun.toLowerCase()) && one.toLowerCase() !== begun.toLowerCase())
   return { from: caret - begun.length, options: options.slice(0, 8) }
 }
+
+/** The question in a few words, for a headline. */
+export function headline(question: Canonical): string | null {
+  const form = fromCanonical(question)
+  if (!form) return null
+  const what = {
+    count: 'Rows',
+    persons: 'Persons',
+    sum: `Sum of ${form.column}`,
+    mean: `Mean of ${form.column}`,
+    median: `Median of ${form.column}`,
+    quantile: `${form.q} quantile of ${form.column}`,
+    variance: `Variance of ${form.column}`,
+    std: `Standard deviation of ${form.column}`,
+    ranges: `Distribution of ${form.column}`,
+  }[form.measure]
+  return what + (form.groups.length ? ` by ${form.groups.join(' and ')}` : '') + (form.where ? ` where ${form.where}` : '')
+}
+
+/** The same question in Python; at the same price it is the stored answer, free. */
+export function python(question: Canonical, unit: string | null, epsilon: string): string {
+  const form = fromCanonical(question)
+  const price = `spend=dv.Budget.pure(${JSON.stringify(epsilon)})`
+  if (form?.measure === 'ranges') return `print(session.ranges(${JSON.stringify(form.column)}, ${form.where ? `where=${JSON.stringify(form.where)}, ` : ''}${price}))`
+  const sql = form && toSql(form, 'data', unit)
+  return sql ? `print(session.sql(${JSON.stringify(sql.replaceAll('\n', ' '))}, ${price}))` : 'print(session.remaining)'
+}

@@ -41,7 +41,7 @@ function follow(): void {
 
 /** Begins to follow the address; gives the single-use code of a first run, which is then taken out of the address. */
 export function start(): string | null {
-  const code = /^#(?:code=)?([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1] ?? null
+  const code = /^#code=([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1] ?? null
   if (code) history.replaceState(null, '', '#/')
   follow()
   addEventListener('hashchange', follow)

@@ -200,7 +200,9 @@ export interface Estimate {
   mean_abs: number
   within_95: number
   epsilon: number
-  shape?: { rates: number[]; breaks: number[] }
+  /** The shape on the reals; empty where the noise is not made of pieces. */
+  rates: number[]
+  breaks: number[]
 }
 
 export interface Person {
@@ -240,7 +242,7 @@ export interface Overview {
   datasets: {
     name: string
     standing: Standing
-    shares: { person: Person | null; standing: Standing; state: string }[]
+    shares: { person: Person | string | null; standing: Standing; state: string }[]
     spent_by_day: { day: string; epsilon: string }[]
     epsilon_per_day: string
     days_left: number | null
@@ -265,7 +267,7 @@ export interface RecordOf {
   remaining: Remaining
   opened_at: string
   raises: { at: string; before: Budget; after: Budget; ex_post: boolean; reason: string }[]
-  releases: { at: string; words: string | string[]; noise: Noise[]; price: Amount; state: string }[]
+  releases: { day: string; words: string[]; noise: Noise[]; price: Amount | null; state: string }[]
   head: string
 }
 
@@ -273,6 +275,7 @@ export interface Verified {
   ok: boolean
   head: string
   events: number
-  witness: boolean
-  checked_at: string
+  /** Whether a witness outside of the ledger agrees; absent where none is kept. */
+  witness?: boolean
+  checked_at?: string
 }

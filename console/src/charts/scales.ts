@@ -9,4 +9,4 @@ export function fromZero(numbers: number[]) {
 }
 
 /** The smallest gap that still shows as a whisker, as a share of the whole width. */
-export const VISIBLE = 0.006
+export const VISIBLE = 0.02
