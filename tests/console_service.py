@@ -14,7 +14,13 @@ import dovetail as dv
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 
-PEOPLE = (("carl", "curator"), ("ann", "analyst"), ("bob", "analyst"), ("eve", "analyst"), ("olga", "auditor"))
+PEOPLE = (
+    ("carl", "curator"),
+    ("ann", "analyst"),
+    ("bob", "analyst"),
+    ("eve", "analyst"),
+    ("olga", "auditor"),
+)
 
 
 @dataclass

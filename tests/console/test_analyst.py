@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from console_service import Running, running
 
+from console_service import Running, running
 from dovetail.privacy import Budget
 
 pytestmark = pytest.mark.browser

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from console_service import Running
 
 pytestmark = pytest.mark.browser
@@ -36,7 +37,9 @@ def test_the_record_is_readable_without_login_only_where_allowed(
     answered(service, signed_in)
     page = opened(service)
     page.goto("/#/record/adult")
-    page.get_by_text("There is nothing here for you").or_(page.get_by_text("No record is open to you")).first.wait_for()
+    page.get_by_text("There is nothing here for you").or_(
+        page.get_by_text("No record is open to you")
+    ).first.wait_for()
     published(service, signed_in)
     page.goto("/#/")
     page.reload()
@@ -58,9 +61,7 @@ def test_the_record_is_exported(service: Running, signed_in: Callable[..., Any])
     assert len(told["releases"]) == 1
 
 
-def test_the_offline_command_agrees_with_the_screen(
-    service: Running, signed_in: Callable[..., Any]
-) -> None:
+def test_the_offline_command_agrees_with_the_screen(service: Running, signed_in: Callable[..., Any]) -> None:
     answered(service, signed_in)
     page = signed_in(service, "olga", "verify")
     head = page.locator("[data-head]").inner_text()
@@ -78,11 +79,11 @@ def test_the_offline_command_agrees_with_the_screen(
 def test_one_flipped_byte_fails(service: Running, signed_in: Callable[..., Any]) -> None:
     answered(service, signed_in)
     with sqlite3.connect(service.folder / "service.ledger") as store:
-        (body,) = store.execute("SELECT body FROM dovetail_events ORDER BY sequence LIMIT 1").fetchone()
+        (body,) = store.execute("SELECT content FROM dovetail_events ORDER BY sequence LIMIT 1").fetchone()
         flipped = bytes(body, "utf-8") if isinstance(body, str) else body
         flipped = flipped[:-2] + bytes([flipped[-2] ^ 1]) + flipped[-1:]
         changed = flipped.decode() if isinstance(body, str) else flipped
-        store.execute("UPDATE dovetail_events SET body = ? WHERE sequence = 1", (changed,))
+        store.execute("UPDATE dovetail_events SET content = ? WHERE sequence = 1", (changed,))
     store.close()
     page = signed_in(service, "olga", "verify")
     page.get_by_role("alert").wait_for()

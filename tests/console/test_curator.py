@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from console_service import Running, running
 
 pytestmark = pytest.mark.browser
@@ -120,7 +121,11 @@ def test_a_password_is_never_shown_and_a_failed_connection_says_which_part(
 
 @pytest.mark.parametrize(
     ("choice", "sure"),
-    [("ε alone", "95.3\u00a0% sure"), ("ε with δ", "acts like answers"), ("ζ with a worst case", "on average")],
+    [
+        ("ε alone", "95.3\u00a0% sure"),
+        ("ε with δ", "acts like answers"),
+        ("ζ with a worst case", "on average"),
+    ],
 )
 def test_a_budget_says_what_becomes_of_a_suspicion(
     people: Running, signed_in: Callable[..., Any], choice: str, sure: str

@@ -8,9 +8,9 @@ from math import ceil
 from typing import Any
 
 import pytest
-from console_service import Running
 
 import dovetail as dv
+from console_service import Running
 
 pytestmark = pytest.mark.browser
 
@@ -53,7 +53,9 @@ def test_arrow_keys_move_density_price_and_answers_left(
     certified(page)
 
     def seen() -> tuple[str, str, str]:
-        bars = page.locator("rect.bar").evaluate_all("all => all.map(one => one.getAttribute('height')).join()")
+        bars = page.locator("rect.bar").evaluate_all(
+            "all => all.map(one => one.getAttribute('height')).join()"
+        )
         return bars, tile(page, 0), page.locator(".tile").nth(2).inner_text()
 
     before = seen()
