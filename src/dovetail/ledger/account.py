@@ -51,6 +51,7 @@ class DatasetAccount(DeclaringVintages):
         # For whom whoever asks here computes charges; None where that was not said.
         self.protects = protects
         self._vintages: tuple[str, ...] = ()
+        self._runs: set[int] = set()
         self.name = name
 
     def __repr__(self) -> str:
@@ -134,6 +135,26 @@ class DatasetAccount(DeclaringVintages):
         with self._store.writing() as pen:
             return self.reserve_with(pen, request)
 
+    def reserve_batch(
+        self, request: Request, version: str | None, after: int
+    ) -> tuple[Reservation | StoredAnswer, list[runs.Told]]:
+        """Reserve a batch of an online run that was opened on this version of the data.
+
+        Return also what firings measured in the events since `after`: all that happened before this batch,
+        read in the same transaction.
+        """
+        check_request(request)
+        assert request.plan is not None
+        with self._store.writing() as pen:
+            now = self._chosen(pen.connection, dataset_row(pen.connection, self._dataset)).version
+            if now != version:
+                raise LedgerError(
+                    f"The data have version {now!r} now, and this run was opened on version {version!r}.",
+                    "Nothing was spent. Open another run.",
+                )
+            told = runs.fired(pen.connection, request.plan, after)
+            return self.reserve_with(pen, request), told
+
     def reserve_with(self, pen: Pen, request: Request) -> Reservation | StoredAnswer:
         """Reserve as a part of what this pen records."""
         analyst = composed("analyst", request.analyst)
@@ -154,14 +175,15 @@ class DatasetAccount(DeclaringVintages):
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
         with self._store.writing() as pen:
-            _, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            returned = runs.end_hold(pen, held, self._dataset)
-            return self._close(pen, reservation, "answered", {"answer": answer} | returned)
+            found = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            returned = runs.end_hold(pen, found[1], self._dataset)
+            return requests.close(pen, found, "answered", {"answer": answer} | returned)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
         with self._store.writing() as pen:
-            self._close(pen, reservation, "failed", {"reason": reason[:_LONGEST_REASON]})
+            found = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            requests.close(pen, found, "failed", {"reason": reason[:_LONGEST_REASON]})
 
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get, without reserving anything."""
@@ -325,23 +347,24 @@ class DatasetAccount(DeclaringVintages):
                 sums.append((row, spent + charge))
         return {"charge": charge.to_units(), "on": write_sums(pen, sums)}
 
+    def _is_run(self, pen: Pen, plan: int) -> bool:
+        """Tell whether a plan is an online run; what its event says never changes, so it is read once."""
+        if plan not in self._runs and runs.committed(pen.connection, plan) is not None:
+            self._runs.add(plan)
+        return plan in self._runs
+
     def _use_plan(self, pen: Pen, request: Request, principal: int, chosen: Chosen) -> dict[str, Any]:
         """Take slots of a plan, or hold one update of an online run; the plan must be for the same rows."""
         assert request.plan is not None
-        take_slots(pen, request.plan, self._dataset, principal, request.slots)
-        row = plan_row(pen.connection, request.plan, self._dataset)
-        assert row is not None
+        row = take_slots(pen, request.plan, self._dataset, principal, request.slots)
         if row["vintages"] != chosen.vintages:
             raise InvalidParameter("plan", request.plan, "a plan for the vintages that are asked about")
         paid: dict[str, Any] = {"plan": request.plan, "slots": request.slots}
         if request.hold:
-            if request.slots != 1 or runs.committed(pen.connection, request.plan) is None:
+            if request.slots != 1 or not self._is_run(pen, request.plan):
                 raise InvalidParameter("hold", request.slots, "one update of an online run")
             paid["held"] = 1
         return paid
-
-    def _close(self, pen: Pen, reservation: Reservation, state: str, content: dict[str, Any]) -> datetime:
-        return requests.close(pen, reservation, self._dataset, self.name, state, content)
 
 
 def check_request(request: Request) -> None:

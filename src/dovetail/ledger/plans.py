@@ -100,8 +100,8 @@ def plan_row(connection: Connection, plan: int, dataset: int) -> Row | None:
     return None if row is None else row._asdict()
 
 
-def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted: int) -> None:
-    """Use slots of a plan that was paid before, all of them or none; a plan of somebody else is unknown."""
+def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted: int) -> Row:
+    """Use slots of a plan that was paid before, all or none, and return it; somebody else's is unknown."""
     wanted = integer("slots", wanted, low=1, high=MOST_SLOTS)
     row = plan_row(pen.connection, plan, dataset)
     if row is None or not (row["shared"] or row["owner"] == principal):
@@ -121,7 +121,7 @@ def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted:
             requested=wanted,
             remaining=left,
         )
-    pen.update(plans, row, {"left": left - wanted})
+    return pen.update(plans, row, {"left": left - wanted})
 
 
 def give_back(pen: Pen, plan: int, dataset: int) -> None:

@@ -218,15 +218,13 @@ def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> t
     return row._asdict(), held
 
 
-def close(
-    pen: Pen, reservation: Reservation, dataset: int, name: str, state: str, content: dict[str, Any]
-) -> datetime:
-    """Record how a reservation ended; the number of the attempt must be the latest one's."""
-    row, held = attempt_of(pen, reservation, dataset, name)
+def close(pen: Pen, found: tuple[Row, Row], state: str, content: dict[str, Any]) -> datetime:
+    """Record how a reservation ended, which `attempt_of` has found."""
+    row, held = found
     pen.delete(attempts, held)
     pen.update(requests, row, {"state": state, "closing": pen.next})
     kind = "answer" if state == "answered" else "failure"
-    made = pen.record(kind, dataset, {"request": reservation.id, **content})
+    made = pen.record(kind, row["dataset"], {"request": row["id"], **content})
     return datetime.fromisoformat(made.at)
 
 

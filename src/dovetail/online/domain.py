@@ -61,7 +61,7 @@ class Domain:
     @property
     def shape(self) -> tuple[int, ...]:
         """How many cells each column has."""
-        return tuple(len(axis.labels) for axis in self.axes)
+        return tuple(axis.cells for axis in self.axes)
 
     @property
     def names(self) -> tuple[str, ...]:

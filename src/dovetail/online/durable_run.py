@@ -16,7 +16,7 @@ from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery, LedgerError, UpdatesExhausted
+from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery, UpdatesExhausted
 from dovetail.privacy import Charge
 from dovetail.query.canonical import Question
 from dovetail.query.queries import Count, Histogram
@@ -127,7 +127,7 @@ class Online:
         with self._lock:
             if self._closed:
                 raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
-            keys = [_key(question) for question in questions]
+            keys = [_text(question.to_dict()) for question in questions]
             new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
             before = set(self._given)
             told = self._answered(new, unchecked) if new else {}
@@ -170,17 +170,17 @@ class Online:
         """Answer questions that were not asked before, tested where the run has a guard."""
         if self._run.tests is None:
             return {key: self._untested(question) for key, question in new.items()}
-        self._check_version()
-        self._absorb(self._account.fired(self.plan.id, self._seen))
-        body = _body(self.plan.id, new.values())
-        request = Request(_text(body), Charge.zero(), self._asker.analyst, plan=self.plan.id, hold=True)
+        body = _body(self.plan.id, new)
+        request = Request(body, Charge.zero(), self._asker.analyst, plan=self.plan.id, hold=True)
         try:
-            given = self._account.reserve(request)
+            given, fired = self._account.reserve_batch(request, self.plan.asked["version"], self._seen)
         except BudgetExceeded:
+            self._absorb(self._account.fired(self.plan.id, self._seen))
             self._run.tests.fired = self.plan.updates
             return self._rest(new, unchecked)
+        self._absorb(fired)
         if isinstance(given, StoredAnswer):
-            self._keep(body, given.answer, given.answered_at, stored=True)
+            self._keep(json.loads(body), given.answer, given.answered_at, stored=True)
         else:
             self._tested(given, new)
         rest = {key: question for key, question in new.items() if key not in self._given}
@@ -216,9 +216,10 @@ class Online:
             raise
         finally:
             self._reservation = None
-        answer = _text({"answers": told})
-        at = self._account.settle(reservation, answer)
-        self._keep(_body(self.plan.id, new.values()), answer, at)
+        at = self._account.settle(reservation, _text({"answers": told}))
+        # A batch that ran out of updates has fewer answers than questions.
+        for key, cells in zip(new, told, strict=False):
+            self._given[key] = _Given(self._parts(cells), at)
 
     def _one(self, number: int, cell: int, region: Region) -> list[Any]:
         self._at = (number, cell)
@@ -253,21 +254,15 @@ class Online:
     def _keep(self, body: dict[str, Any], answer: str, at: datetime | None, *, stored: bool = False) -> None:
         """Take note of answers that are stored; a batch that ran out of updates has fewer than questions."""
         for question, cells in zip(body["asked"], json.loads(answer)["answers"], strict=False):
-            parts = tuple(OnlineAnswer(value, origin, guard=self.plan.guard) for value, origin in cells)
-            self._given[_text(question["question"])] = _Given(parts, at or datetime.now(UTC), stored)
+            given = _Given(self._parts(cells), at or datetime.now(UTC), stored)
+            self._given[_text(question["question"])] = given
+
+    def _parts(self, cells: Iterable[Sequence[Any]]) -> tuple[OnlineAnswer, ...]:
+        return tuple(OnlineAnswer(value, origin, guard=self.plan.guard) for value, origin in cells)
 
     def _untested(self, question: Question) -> _Given:
         parts = tuple(self._run.answer(region, unchecked=True) for region in self._domain.regions(question))
         return _Given(parts, datetime.now(UTC))
-
-    def _check_version(self) -> None:
-        """Refuse new tests on other data than those that the run was opened on."""
-        version, opened = self._account.version, self.plan.asked["version"]
-        if version != opened:
-            raise LedgerError(
-                f"The data have version {version!r} now, and this run was opened on version {opened!r}.",
-                "Nothing was spent. Open another run.",
-            )
 
     def _shown(self, question: Question, given: _Given, stored: bool) -> RunAnswer:
         budget, guard = self._standing.budget, self.plan.guard
@@ -289,12 +284,10 @@ class Online:
         )
 
 
-def _body(run: int, questions: Iterable[Question]) -> dict[str, Any]:
-    return {"run": run, "asked": [{"question": question.to_dict()} for question in questions]}
-
-
-def _key(question: Question) -> str:
-    return _text(question.to_dict())
+def _body(run: int, keys: Iterable[str]) -> str:
+    """Return the request of a batch as canonical text, of questions that are canonical texts already."""
+    asked = ",".join(f'{{"question":{key}}}' for key in keys)
+    return f'{{"asked":[{asked}],"run":{run}}}'
 
 
 def _text(data: object) -> str:
