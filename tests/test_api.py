@@ -80,6 +80,8 @@ FIXED = {
     "Session.marginals": (
         f"(self, *columns, way=2, tables=None, keys=None, bins=None, where=None, strategy=None, {PAY})"
     ),
+    "Session.workload": f"(self, queries, *, {PAY_FOR_ONE})",
+    "Workload": "(queries)",
     "MarginalsAnswer.table": "(self, *columns, level=None, simultaneous=False)",
     "MarginalsAnswer.consistent": "(self)",
     "MarginalsAnswer.synthetic": "(self, rows=None, *, to=None)",

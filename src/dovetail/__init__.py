@@ -65,6 +65,7 @@ _HOME = {
     "Std": "query",
     "Sum": "query",
     "Variance": "query",
+    "Workload": "query",
     "Answer": "answers",
     "MarginalsAnswer": "answers",
     "RangeAnswer": "answers",
@@ -133,6 +134,7 @@ __all__ = [
     "UnsupportedSQL",
     "UpdatesExhausted",
     "Variance",
+    "Workload",
     "__version__",
     "audit",
     "compare",
@@ -203,6 +205,7 @@ if TYPE_CHECKING:
         Std,
         Sum,
         Variance,
+        Workload,
     )
     from .session import Session
 

@@ -9,9 +9,11 @@ from dovetail.asking import paid
 from dovetail.check import Real
 from dovetail.distributions import AskingDistributions
 from dovetail.query.marginals import Marginals, StrategyKind
+from dovetail.query.queries import Query
+from dovetail.query.workload import Workload
 
 if TYPE_CHECKING:
-    from dovetail.answers import MarginalsAnswer, Plan
+    from dovetail.answers import Answer, MarginalsAnswer, Plan
     from dovetail.designer import Design
     from dovetail.noise import Noise
     from dovetail.privacy import Budget
@@ -54,3 +56,26 @@ class AskingMarginals(AskingDistributions):
             *columns, way=way, tables=tables, keys=keys, bins=bins, where=where, strategy=strategy
         )
         return cast("MarginalsAnswer", self._answered([query], payment)[0])
+
+    @paid
+    def workload(
+        self,
+        queries: Iterable[Query],
+        *,
+        within: Real | None = None,
+        probability: Real | None = None,
+        spend: Budget | None = None,
+        noise: Noise | Design | None = None,
+        plan: Plan | None = None,
+        delta: Real | None = None,
+        clamp: bool = False,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> list[Answer]:
+        """Answer counts, histograms, ranges, marginals and others that share a price by what they measure.
+
+        At a price, every number that one row moves gets the same noise, unless marginals are better measured
+        otherwise. `quote(Workload(queries), spend=...)` tells the errors before anything is paid.
+        """
+        payment = self._payment(within, probability, spend, noise, plan, None, delta, clamp, fresh, request)
+        return self._answered(Workload(queries), payment)

@@ -8,6 +8,7 @@ from html import escape
 from itertools import accumulate
 from math import prod
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from dovetail.plots.heat_map import HeatMap
 
 from .answer import Answer
 from .csv_format import csv_text
-from .display import MOST_ROWS, notes, percent
+from .display import MOST_ROWS, notes, percent, titled
 from .numbers import ENDS, label, plain_key, told, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 from .synthetic import arrow_rows, checked_place, write_rows
@@ -172,12 +173,10 @@ class MarginalsAnswer(Answer):
             chosen = columns or pairs[0]
             if len(chosen) != 2:
                 raise InvalidParameter("columns", columns, "two columns", "A heat map has two sides.")
-            return draw_heat_map(
-                self._drawn(*chosen), title=headed(self, f"{self.dataset}: {self._error(chosen)}"), ax=ax
-            )
+            return draw_heat_map(self._drawn(*chosen), title=self._title(self._error(chosen)), ax=ax)
         if not pairs:
             raise InvalidParameter("columns", columns, "two columns", "No table has two: name two of them.")
-        title = headed(self, f"{self.dataset}: {self.query.measure.words()}")
+        title = self._title(self.query.measure.words())
         return draw_heat_maps([self._drawn(*pair) for pair in pairs], title=title)
 
     def __str__(self) -> str:
@@ -209,6 +208,11 @@ class MarginalsAnswer(Answer):
         errors = self._measure.errors_by_table(self.noises, 1 - self.level)
         sizes = [f"{self._measure.wanted().cells(table):,}" for table in self._measure.tables]
         return list(errors), sizes, [f"{float(error):,.4g}" for error in errors.values()]
+
+    def _title(self, text: str) -> str:
+        """Return what stands above a picture."""
+        left_out = [] if self.bounded is None else wrap(self.bounded, 90)
+        return headed(self, "\n".join([f"{titled(self)}: {text}", *left_out]))
 
     def _error(self, columns: tuple[str, ...]) -> str:
         half = self._measure.half_width(self.noises, self._numbers(columns), 1 - self.level)

@@ -83,14 +83,9 @@ def noises_composed(
     >>> found is not None and found[0][0].variance() < 0.5 * Geometric("0.05").variance()
     True
     """
-    from dovetail.designer import design
-
-    delta, ways = payable(spend.delta_limit), [moves(each, neighbours, grows=True) for each in questions]
-    uses = sum(max(map(len, each)) for each in ways)
-    if not delta or not _FEWEST_SHAPED <= uses <= _MOST_SHAPED:
+    shaped = noises_shaped(questions, spend, neighbours)
+    if shaped is None:
         return None
-    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses, pieces=PIECES).noise
-    shaped = [covering_noises(noise, each, way) for each, way in zip(questions, ways, strict=True)]
     pairs = {
         pair
         for each, mine in zip(questions, shaped, strict=True)
@@ -98,6 +93,37 @@ def noises_composed(
     }
     ratios = [mine.variance() / worst_case.variance() for mine, worst_case in pairs]
     return shaped if max(ratios) <= 1 and sum(ratios) <= _GAIN * len(ratios) else None
+
+
+def noises_shaped(
+    questions: Sequence[Question], spend: Budget, neighbours: Neighbours, uses: int | None = None
+) -> list[tuple[IntegerNoise, ...]] | None:
+    """Return noise of one shape with which all questions keep (epsilon, delta); None if there are too few.
+
+    With `uses`, it is noise of which so many integers keep the price, those of other questions included.
+    """
+    from dovetail.designer import design
+
+    delta, ways = payable(spend.delta_limit), [moves(each, neighbours, grows=True) for each in questions]
+    uses = sum(max(map(len, each)) for each in ways) if uses is None else uses
+    if not delta or not _FEWEST_SHAPED <= uses <= _MOST_SHAPED:
+        return None
+    noise = design(epsilon=spend.epsilon_limit, delta=delta, queries=uses, pieces=PIECES).noise
+    return [covering_noises(noise, each, way) for each, way in zip(questions, ways, strict=True)]
+
+
+def noises_even(
+    questions: Sequence[Question], epsilon: Fraction, neighbours: Neighbours
+) -> list[tuple[IntegerNoise, ...]]:
+    """Return geometric noise that is the same for all that one neighbour moves, at a worst case of `epsilon`.
+
+    >>> from dovetail.query.measures import Rows
+    >>> noises_even([Question(Rows())] * 4, Fraction(1), "add-remove")[0]
+    (PiecewiseGeometric(rates=('0.25',)),)
+    """
+    total = sum((_total_shift(each, neighbours) for each in questions), Fraction(0))
+    rate = _even_rate(epsilon, total)
+    return [component_noises(each, Geometric(rate)) for each in questions]
 
 
 @lru_cache(maxsize=64)
@@ -163,17 +189,29 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
         price = Fraction(floor(epsilon * _UNIT), _UNIT)
         if price > 0 and isinstance(stairs := _designed(shifts, epsilon=price), StaircaseNoise):
             return (stairs,)
-    # A shift beyond the unit costs in proportion, so the largest total of shifts decides.
-    total = max(
-        sum(Fraction(shift.by, widths[shift.component]) for shift in move)
+    return component_noises(question, Geometric(_even_rate(epsilon, _total_shift(question, neighbours))))
+
+
+def _total_shift(question: Question, neighbours: Neighbours) -> Fraction:
+    """Return how far one neighbour moves a question at most, in units of its components, added up.
+
+    A shift beyond the unit costs in proportion, so the largest total decides on a worst case.
+    """
+    widths = units(question)
+    return max(
+        sum((Fraction(shift.by, widths[shift.component]) for shift in move), Fraction(0))
         for move in moves(question, neighbours, grows=True)
     )
+
+
+def _even_rate(epsilon: Fraction, total: Fraction) -> Fraction:
+    """Return the rate of noise that costs `epsilon` where so much moves."""
     # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
     rate = Fraction(floor(epsilon / total * _UNIT), _UNIT)
     if not rate:
         least = f"at least {float(total) / _UNIT:g} here: a ledger counts billionths"
         raise InvalidParameter("spend", float(epsilon), least, "Spend more, or ask for an accuracy.")
-    return component_noises(question, Geometric(rate))
+    return rate
 
 
 def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:

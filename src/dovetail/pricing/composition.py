@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
+from typing import TypeAlias
 
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
@@ -19,7 +20,7 @@ from dovetail.query.neighbours import Neighbours
 from .sensitivity import grows_outward, moves
 
 # Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
-_MOST_WAYS = 16
+MOST_WAYS = 16
 
 
 def charge_of(
@@ -34,35 +35,63 @@ def charge_of(
     >>> charge_of([Question(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
     Decimal('1')
     """
-    ways = [
-        [_counted(move, each) for move in moves(question, neighbours, all(map(grows_outward, each)))]
-        for question, each in zip(questions, noises, strict=True)
-    ]
-    if prod(map(len, ways)) <= _MOST_WAYS:
+    ways = _ways(questions, noises, neighbours)
+    if prod(map(len, ways)) <= MOST_WAYS:
         joint = (_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
         return Charge.largest(*joint)
     return reduce(Charge.__add__, (Charge.largest(*map(_joint, each)) for each in ways))
 
 
 def planned_charge(
-    question: Question,
-    noises: Sequence[IntegerNoise],
+    questions: Sequence[Question],
+    noises: Sequence[Sequence[IntegerNoise]],
     neighbours: Neighbours,
     price: Budget,
     budget: Budget,
     spent: Charge,
 ) -> Charge:
-    """Return the charge of an answer that was planned to keep a price.
+    """Return the charge of answers that were planned to keep a price all together.
 
-    The price itself is a valid charge. Where one neighbour can move an answer in many ways it is taken as it
-    is: to work out what each of them costs, in every currency, would take minutes.
+    The price itself is a valid charge. Where one neighbour can move the answers in many ways it is taken as
+    it is: to work out what each of them costs, in every currency, would take minutes.
     """
-    if len(moves(question, neighbours, all(map(grows_outward, noises)))) > _MOST_WAYS:
+    if ways_to_move(questions, noises, neighbours) > MOST_WAYS:
         return Charge.approximate(price.epsilon_limit, price.delta_limit)
-    return at_price(charge_of([question], [noises], neighbours), price, budget, spent)
+    return at_price(charge_of(questions, noises, neighbours), price, budget, spent)
 
 
-def _counted(move: Move, noises: Sequence[IntegerNoise]) -> tuple[tuple[PrivacyLoss, int], ...]:
+def joint_losses(
+    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+) -> Iterator[PrivacyLoss]:
+    """Yield the loss of all questions together, for each way in which one neighbour can move them."""
+    for choice in product(*_ways(questions, noises, neighbours)):
+        yield _composed(tuple(loss for way in choice for loss in way))
+
+
+def ways_to_move(
+    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+) -> int:
+    """Return in how many ways one neighbour can move the questions."""
+    return prod(
+        len(moves(question, neighbours, all(map(grows_outward, each))))
+        for question, each in zip(questions, noises, strict=True)
+    )
+
+
+_Losses: TypeAlias = tuple[tuple[PrivacyLoss, int], ...]
+
+
+def _ways(
+    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+) -> list[list[_Losses]]:
+    """Return for each question the losses of each of its moves, and how many integers have each."""
+    return [
+        [_counted(move, each) for move in moves(question, neighbours, all(map(grows_outward, each)))]
+        for question, each in zip(questions, noises, strict=True)
+    ]
+
+
+def _counted(move: Move, noises: Sequence[IntegerNoise]) -> _Losses:
     """Return the losses of a move, and how many integers have each."""
     counts = Counter((noises[shift.component], shift.by) for shift in move)
     return tuple((shift_loss(noise, by), count) for (noise, by), count in counts.items())
@@ -75,9 +104,13 @@ def shift_loss(noise: IntegerNoise, shift: int) -> PrivacyLoss:
 
 
 @lru_cache(maxsize=1024)
-def _joint(losses: tuple[tuple[PrivacyLoss, int], ...]) -> Charge:
+def _joint(losses: _Losses) -> Charge:
     """Return the exact charge of released integers that move together, each with noise of its own."""
-    return reduce(PrivacyLoss.then, (loss.compose(count) for loss, count in losses)).charge()
+    return _composed(losses).charge()
+
+
+def _composed(losses: _Losses) -> PrivacyLoss:
+    return reduce(PrivacyLoss.then, (loss.compose(count) for loss, count in losses))
 
 
 def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Charge:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import floor
+from typing import TypeAlias
 
+from dovetail.answers.plan import parts_per_slot
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget
 from dovetail.query.canonical import Question
 from dovetail.query.measures import Calibration, Measure, Way
 from dovetail.query.neighbours import Neighbours
+from dovetail.workloads.planning import keeps, scaled
 
-from .calibration import PIECES, noises_at_price
-from .composition import payable
+from .calibration import PIECES, noises_at_price, noises_even, noises_shaped
+from .composition import joint_losses, payable, ways_to_move
 from .sensitivity import moves, used_rows
 from .stretching import covering_noises
 
@@ -23,6 +27,12 @@ _log = logging.getLogger("dovetail.pricing")
 _UNIT = 10**9
 # How wide the noises are that only their shape is taken of.
 _WIDE = 1000
+# How much wider noises are made that do not keep a price together: hardly, where they are many.
+_WIDER = (1.0, 1.004, 1.012, 1.03, 1.07, 1.15)
+# To certify so many ways in which one neighbour can move a workload takes some ten seconds.
+_MOST_CERTIFIED = 64
+
+Noises: TypeAlias = list[tuple[IntegerNoise, ...]]
 
 
 def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours: Neighbours) -> list[Way]:
@@ -48,6 +58,71 @@ def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours:
     return question.measure.ways(
         price, Calibration(noise, shapes, neighbours if rows == 1 else "persons", _log.info)
     )
+
+
+def shared_price(
+    questions: Sequence[Question], ways: Sequence[Sequence[Way]], price: Budget, neighbours: Neighbours
+) -> tuple[list[Question], Noises]:
+    """Return how questions are measured that share a price by what they measure, and with which noises.
+
+    All integers that a neighbour moves get the same noise. A question that is better measured unevenly keeps
+    the noises that it would have for the whole price, wider by its share; then all are certified together. If
+    they do not keep the price, or if that cannot be worked out, all get the same noise.
+    """
+    best = [
+        replace(each, measure=listed[0].measure if listed else each.measure.settled())
+        for each, listed in zip(questions, ways, strict=True)
+    ]
+    if len(questions) == 1:
+        return best, [ways[0][0].noises]
+    uneven = {place for place, listed in enumerate(ways) if listed and not listed[0].even}
+    if uneven:
+        found = _uneven_noises(best, {place: ways[place][0] for place in uneven}, price, neighbours)
+        if found is not None:
+            return best, found
+    settled = [replace(each, measure=each.measure.settled()) for each in questions]
+    return settled, _even_noises(settled, price, neighbours, _uses(settled, neighbours))
+
+
+def _uneven_noises(
+    questions: Sequence[Question], ways: Mapping[int, Way], price: Budget, neighbours: Neighbours
+) -> Noises | None:
+    """Return noises that keep a price, where some questions have ways of their own; None if none do."""
+    rest = [each for place, each in enumerate(questions) if place not in ways]
+    shares = {place: len(way.errors) * parts_per_slot(neighbours) for place, way in ways.items()}
+    uses = _uses(rest, neighbours) + sum(shares.values())
+    even = iter(_even_noises(rest, price, neighbours, uses))
+    # Worst cases add up; of many small losses, the squares do.
+    power = 1.0 if price.currency == "pure" else 0.5
+    whole = [
+        (ways[place].noises, (uses / shares[place]) ** power) if place in ways else (next(even), 1.0)
+        for place in range(len(questions))
+    ]
+    for more in _WIDER:
+        noises = [tuple(scaled(noise, width * more) for noise in each) for each, width in whole]
+        if ways_to_move(questions, noises, neighbours) > _MOST_CERTIFIED:
+            return None
+        _log.info("certifying %d questions together", len(questions))
+        if keeps(tuple(joint_losses(questions, noises, neighbours)), price):
+            return noises
+    return None
+
+
+def _uses(questions: Sequence[Question], neighbours: Neighbours) -> int:
+    """Return how many integers one neighbour moves."""
+    return sum(max(map(len, moves(each, neighbours, grows=True))) for each in questions)
+
+
+def _even_noises(questions: Sequence[Question], price: Budget, neighbours: Neighbours, uses: int) -> Noises:
+    """Return the same noise for all that one neighbour moves, as if it were so many integers.
+
+    It is shaped where a delta makes it narrower.
+    """
+    if not questions:
+        return []
+    even = noises_even(questions, price.epsilon_limit * _uses(questions, neighbours) / uses, neighbours)
+    shaped = noises_shaped(questions, price, neighbours, uses)
+    return even if shaped is None or shaped[0][0].variance() >= even[0][0].variance() else shaped
 
 
 GEOMETRIC, DESIGNED, GAUSSIAN = "geometric", "designed", "Gaussian"

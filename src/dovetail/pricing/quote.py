@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 from math import floor
-from typing import Any
 
 from dovetail.answers.payment import Payment
 from dovetail.answers.plan import Plan
@@ -23,19 +21,17 @@ from dovetail.privacy import Budget, Charge
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query import Query
 from dovetail.query.canonical import Question, never_negative
-from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
+from dovetail.query.workload import Workload, listed_queries
 
 from .calibration import noises_at_price, noises_composed, noises_within
 from .composition import at_price, charge_of, planned_charge
-from .measuring_ways import price_of, ways_at_price
+from .measuring_ways import price_of, shared_price, ways_at_price
 from .partition_selection import threshold_for
 from .plans import noises_for, planned, slots_for
 from .stretching import scaled_noises
-
-MOST_TOGETHER = 10_000
 
 Noises = list[tuple[IntegerNoise, ...]]
 
@@ -58,7 +54,7 @@ def quote(
     >>> quote(Schema().table({}), Count(), Payment.of(within=5), Standing()).charge
     <charge: epsilon 0.53818, zeta 0.53818>
     """
-    questions = tuple(_checked(query, table, persons) for query in _listed(queries))
+    questions = tuple(_checked(query, table, persons) for query in listed_queries(queries))
     if payment.clamp and not all(map(never_negative, questions)):
         raise InvalidQuery(
             "Only counts, and sums whose low is at least 0, can be cut off at 0.", LeaveOut("clamp")
@@ -67,20 +63,11 @@ def quote(
         return _by_plan(questions, payment, standing, _paid_plan(payment.plan, standing, neighbours))
     if payment.queries is not None:
         return _by_plan(questions, payment, standing, planned(payment, standing, neighbours))
-    return _by_answer(questions, payment, standing, neighbours)
-
-
-def _listed(queries: Any) -> list[Query]:
-    """Return one query or several as a list, which may not be endless."""
-    listed = list(islice(queries, MOST_TOGETHER + 1)) if isinstance(queries, Iterable) else [queries]
-    if not 0 < len(listed) <= MOST_TOGETHER or not all(hasattr(query, "checked") for query in listed):
-        raise InvalidParameter(
-            "queries",
-            queries,
-            f"a list of 1 to {MOST_TOGETHER} queries",
-            "For example a count, a histogram or a sum.",
-        )
-    return listed
+    if payment.spend is not None and (isinstance(queries, Workload) or len(questions) == 1):
+        together = _together(questions, payment, standing, neighbours)
+        if together is not None:
+            return together
+    return _by_answer(tuple(map(_settled, questions)), payment, standing, neighbours)
 
 
 def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
@@ -101,11 +88,6 @@ def _by_answer(
 ) -> Quote:
     """Price answers that are paid for on their own."""
     budget = standing.budget or payment.spend or Budget.pure(1)
-    if payment.spend is not None and len(questions) == 1:
-        ways = ways_at_price(questions[0], payment.spend, budget, neighbours)
-        if ways:
-            return _by_way(questions[0], ways, payment, standing, neighbours)
-    questions = tuple(map(_settled, questions))
     units = _delta_units(questions, payment, standing.budget)
     composed = _composed(questions, payment, budget, neighbours)
     noises = _noises(questions, payment, budget, neighbours) if composed is None else composed
@@ -118,17 +100,28 @@ def _by_answer(
     return Quote(asked, sum(thresholds, charge), payment, standing, neighbours)
 
 
-def _by_way(
-    question: Question, ways: list[Way], payment: Payment, standing: Standing, neighbours: Neighbours
-) -> Quote:
-    """Price the best way to measure a question, which keeps the price as it was planned."""
+def _together(
+    questions: tuple[Question, ...], payment: Payment, standing: Standing, neighbours: Neighbours
+) -> Quote | None:
+    """Price questions that share a price by what they measure; None for one that has no choice of ways."""
     assert payment.spend is not None
-    budget, best = standing.budget or payment.spend, ways[0]
-    chosen = replace(question, measure=best.measure)
-    asked = QuotedQuery(chosen, best.noises, ways=tuple(ways))
+    budget = standing.budget or payment.spend
+    if len(questions) > 1 and any(each.discovers for each in questions):
+        raise InvalidQuery(
+            "The cells of a workload are public: keys are found in the rows by a question of its own.",
+            Give("keys"),
+        )
+    _delta_units(questions, payment, standing.budget)
+    ways = [ways_at_price(each, payment.spend, budget, neighbours) for each in questions]
+    if len(questions) == 1 and not ways[0]:
+        return None
     price = price_of(payment.spend, budget)
-    charge = planned_charge(chosen, best.noises, neighbours, price, budget, standing.spent)
-    return Quote((asked,), charge, payment, standing, neighbours)
+    chosen, noises = shared_price(questions, ways, price, neighbours)
+    charge = planned_charge(chosen, noises, neighbours, price, budget, standing.spent)
+    # The errors of ways are those at the whole price, which only a single question has.
+    compared = tuple(ways[0]) if len(ways) == 1 else ()
+    asked = (QuotedQuery(*pair, ways=compared) for pair in zip(chosen, noises, strict=True))
+    return Quote(tuple(asked), charge, payment, standing, neighbours)
 
 
 def _settled(question: Question) -> Question:

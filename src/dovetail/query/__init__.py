@@ -9,6 +9,7 @@ from .lookup import Lookup
 from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
 from .schema import Schema
+from .workload import Workload
 
 
 def _derived(text: str, table: Any) -> Any:
@@ -39,4 +40,5 @@ __all__ = [
     "Std",
     "Sum",
     "Variance",
+    "Workload",
 ]

@@ -176,9 +176,8 @@ class MarginalTables(Measure):
         strategy = candidate.strategy
         errors = dict(zip(map(self.name, self.tables), candidate.errors, strict=True))
         measure = replace(self, strategy=strategy.kind)
-        return Way(
-            measure, strategy.noises, f"{strategy.kind}, {candidate.noise}", errors, candidate.certified
-        )
+        name, even = f"{strategy.kind}, {candidate.noise}", strategy.kind != "residuals"
+        return Way(measure, strategy.noises, name, errors, candidate.certified, even)
 
     def settled(self) -> MarginalTables:
         return replace(self, strategy=self._kind)

@@ -89,7 +89,8 @@ class Calibration:
 class Way:
     """A way to measure: the measure that does it, its noises, its name, and the standard error it has.
 
-    `errors` are those of its tables, by name. That it keeps the budget is certain if it is `certified`.
+    `errors` are those of its tables, by name. That it keeps the budget is certain if it is `certified`. It is
+    `even` if each table has one integer that a row moves, with the same noise: one that others share will do.
     """
 
     measure: Measure
@@ -97,6 +98,7 @@ class Way:
     name: str
     errors: Mapping[str, float]
     certified: bool = True
+    even: bool = True
 
     @property
     def worst(self) -> float:

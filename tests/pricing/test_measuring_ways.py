@@ -1,0 +1,127 @@
+"""Workloads: one price for counts, histograms, ranges and marginals, shared by what they measure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+import dovetail as dv
+from dovetail.noise import Geometric
+from dovetail.pricing.composition import joint_losses
+from dovetail.pricing.measuring_ways import shared_price
+from dovetail.workloads.planning import keeps
+
+SCHEMA = dv.Schema(
+    [
+        *(dv.Column(name, "integer", values=list(range(6))) for name in "abcdef"),
+        dv.Column("x", "integer", low=0, high=63, step=1),
+    ]
+)
+DATA = pyarrow.table({name: [row % 6 for row in range(60)] for name in "abcdefx"})
+ASKED = [dv.Marginals("a", "b", "c", "d", "e"), dv.Count("a = 1"), dv.Histogram("a"), dv.Ranges("x")]
+SPEND = dv.Budget.approximate(1, "1e-6")
+
+
+def opened(folder: Path, **options: Any) -> dv.Session:
+    given = {"budget": dv.Budget.approximate(3, "1e-5"), "schema": SCHEMA} | options
+    return dv.Session(DATA, name="rows", ledger=folder / "rows.ledger", **given)
+
+
+def test_a_pure_price_is_shared_by_what_is_measured(tmp_path: Path) -> None:
+    """Ten tables, a count, a histogram and two levels of a tree: fourteen numbers move with one row."""
+    with opened(tmp_path) as session:
+        quote = session.quote(dv.Workload(ASKED), spend=dv.Budget.pure("0.7"))
+        noises = {noise for each in quote.asked for noise in each.noises}
+        assert noises == {Geometric("0.05")}
+        assert quote.charge.epsilon == Decimal("0.7")
+        batch = session.quote(ASKED, spend=dv.Budget.pure("0.7"))
+        assert batch.asked[1].noises == (Geometric("0.175"),)
+        answers = session.workload(ASKED, spend=dv.Budget.pure("0.7"))
+        assert answers[0].charge == quote.charge
+        assert [type(answer) for answer in answers] == [
+            dv.MarginalsAnswer, dv.Answer, dv.Answer, dv.RangeAnswer,
+        ]  # fmt: skip
+        again = session.workload(iter(ASKED), spend=dv.Budget.pure("0.7"))
+        assert all(answer.stored for answer in again)
+
+
+@pytest.mark.parametrize("rule", ["add-remove", "replace"])
+def test_an_approximate_price_is_kept_by_all_together(tmp_path: Path, rule: Any) -> None:
+    """Whatever way is chosen, the exact composition over all questions keeps epsilon and delta."""
+    asked = [dv.Marginals("a", "b", "c", strategy="residuals"), dv.Count("a = 1"), dv.Histogram("a")]
+    with opened(tmp_path, neighbours=rule) as session:
+        quote = session.quote(dv.Workload(asked), spend=SPEND)
+        marginals = quote.asked[0]
+        assert marginals.question.measure.to_dict()["marginals"]["strategy"] == "residuals"
+        questions, noises = [e.question for e in quote.asked], [e.noises for e in quote.asked]
+        losses = tuple(joint_losses(questions, noises, rule))
+        assert keeps(losses, SPEND)
+        # Nothing much is left over, and noises a little narrower would not keep the price.
+        assert max(loss.delta(1) for loss in losses) > 1e-7
+        narrow = [tuple(_narrower(noise) for noise in each) for each in noises]
+        assert not keeps(tuple(joint_losses(questions, narrow, rule)), SPEND)
+        alone = session.quote(asked[0], spend=SPEND)
+        (worst,), (shared, *_) = alone.errors(), quote.errors()
+        assert worst is not None
+        assert shared is not None
+        assert worst < shared < worst * Fraction(2)
+
+
+def _narrower(noise: Any) -> Any:
+    from dovetail.workloads.planning import scaled
+
+    return scaled(noise, 0.9)
+
+
+def test_persons_get_one_noise_for_all(tmp_path: Path) -> None:
+    people = DATA.append_column("p", pyarrow.array([row % 20 for row in range(60)]))
+    with dv.Session(
+        people, name="p", schema=SCHEMA, budget=SPEND, ledger=tmp_path / "p.ledger", unit="p", max_rows=3
+    ) as session:
+        quote = session.quote(dv.Workload(ASKED[:3]), spend=SPEND)
+        assert len({noise for each in quote.asked for noise in each.noises}) == 1
+        assert quote.asked[0].question.measure.to_dict()["marginals"]["strategy"] == "joint"
+
+
+def test_a_workload_that_cannot_keep_its_price_falls_back_on_even_noise() -> None:
+    """Ways that promise too much, as a wrong plan would, are not believed."""
+    table = SCHEMA.table()
+    questions = [dv.Marginals("a", "b").checked(table), dv.Count().checked(table)]
+    from dataclasses import replace
+
+    from dovetail.query.measures import Way
+
+    measure = dv.Marginals("a", "b", strategy="residuals").checked(table).measure
+    loud = Way(measure, (Geometric(5),) * len(measure.components()), "residuals", {"a × b": 0.1})
+    chosen, noises = shared_price(questions, [[loud], []], SPEND, "add-remove")
+    assert keeps(tuple(joint_losses(chosen, noises, "add-remove")), SPEND)
+    assert chosen == [replace(each, measure=each.measure.settled()) for each in questions]
+
+
+@pytest.mark.parametrize(
+    ("queries", "problem"),
+    [
+        ([], "1 to 10000 queries"),
+        ("abc", "1 to 10000 queries"),
+        ([dv.Count(), 3], "1 to 10000 queries"),
+        ([dv.Count(), dv.Histogram("x", keys="discover")], "of its own"),
+        ([dv.Count(), dv.Marginals("a")], "way"),
+    ],
+)
+def test_what_is_no_workload_is_refused_and_spends_nothing(
+    tmp_path: Path, queries: Any, problem: str
+) -> None:
+    with opened(tmp_path) as session:
+        with pytest.raises(dv.DovetailError, match=problem):
+            session.workload(queries, spend=SPEND)
+        assert not session.begun
+
+
+def test_a_delta_beside_a_price_is_refused_for_marginals_too(tmp_path: Path) -> None:
+    with opened(tmp_path) as session, pytest.raises(dv.InvalidParameter, match="no keys are found"):
+        session.quote(dv.Marginals("a", "b"), spend=dv.Budget.pure(1), delta="1e-8")
