@@ -2,7 +2,7 @@
 
 Errors are root mean squares in rows. Those of ranges, at pure epsilon 1, are exact, over all ranges alike.
 Beside them stand the histogram's, and the least that any Gaussian matrix mechanism can reach at (1, 1e-6) (Li
-and Miklau 2013: the sum of the singular values of the workload). Those of marginals come from the planner.
+and Miklau 2013: the sum of the singular values of the workload). Those of marginals are what a quote says.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import combinations
 from math import sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet as parquet
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
 import dovetail as dv
-from dovetail.designer.shapes import unit_shapes
-from dovetail.noise import IntegerNoise
 from dovetail.privacy.normal import normal_sigma
-from dovetail.workloads import Candidate, Marginals, best_tree, fitted_joint, plan, synthetic_rows
+from dovetail.query.measures import Way
+from dovetail.workloads import best_tree
 from dovetail.workloads.tree_shapes import closed_form
 
 from .report import Row, show
@@ -31,6 +34,7 @@ from .report import Row, show
 TITLE = "Ranges, marginals and synthetic rows"
 COLUMNS = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "income")
 BUDGET = dv.Budget.approximate(1, "1e-6")
+WHOLE = dv.Budget.approximate(3, "1e-5")
 RUNS = {99: 400, 121: 400, 1500: 100, 1_500_000: 3}
 
 
@@ -76,33 +80,25 @@ def gaussian_floor(cells: int) -> float:
 
 
 @lru_cache
-def calibrated(name: str, tables: int) -> IntegerNoise:
-    """Return the noise with which so many counts keep the budget."""
-    chosen = dv.design(epsilon=1, delta="1e-6", queries=tables)
-    others = {other.name: other.noise for other in chosen.alternatives}
-    return others.get(name, chosen.noise)
-
-
-def shapes() -> dict[str, IntegerNoise]:
-    """Return wide noises of the shapes that residuals are tried with."""
-    many = unit_shapes(16)[0]
-    rates, breaks = (part.tolist() for part in (many.rates, many.breaks))
-    designed = dv.PiecewiseGeometric(
-        [f"{rate / 1000:.9f}" for rate in rates], [round(1000 * b) for b in breaks]
-    )
-    return {"geometric": dv.Geometric("0.001"), "designed": designed, "Gaussian": dv.DiscreteGaussian(1000)}
-
-
-@lru_cache
 def sizes() -> tuple[int, ...]:
     """Return how many values the columns have."""
     known = {column.name: column.values for column in dv.datasets.adult().schema.columns}
     return tuple(len(known[name]) for name in COLUMNS)
 
 
-def ranked(tables: tuple[tuple[int, ...], ...]) -> list[Candidate]:
-    """Return the planner's candidates at (1, 1e-6)."""
-    return plan(Marginals(sizes(), tables), BUDGET, calibrated, shapes())
+@contextmanager
+def opened(data: object = None) -> Iterator[dv.Session]:
+    """Open a session on Adult, or on some of its rows, with a ledger that is thrown away."""
+    with TemporaryDirectory() as folder:
+        source = dv.datasets.adult()
+        given = source if data is None else dv.Source.of(data, name="rows", schema=source.schema)
+        with dv.Session(given, budget=WHOLE, ledger=Path(folder) / "adult.ledger") as session:
+            yield session
+
+
+def typical(way: Way) -> float:
+    """Return the root of the mean variance over tables."""
+    return sqrt(float(np.mean([error**2 for error in way.errors.values()])))
 
 
 def _marginals() -> Iterator[Row]:
@@ -112,51 +108,58 @@ def _marginals() -> Iterator[Row]:
         ("6 tables", (2, 4, 5, 6), 7.4),
         ("10 tables", (0, 1, 2, 6, 7), 10.7),
     ]
-    for name, columns, most in pairs:
-        began = time.process_time()
-        found = ranked(tuple(combinations(columns, 2)))
-        seconds = time.process_time() - began
-        plain = next(each for each in found if each.strategy.kind == "plain" and each.noise == "Gaussian")
-        best = min((each for each in found if each.certified), key=lambda each: each.typical)
-        yield Row(
-            f"{name} at (1, 1e-6), {best.strategy.kind} {best.noise}: plain Gaussian",
-            f"{best.typical:.4g}",
-            f"{plain.typical:.4g}",
-            plain.typical / best.typical,
-            plain.typical / most,
-        )
-        worst = (
-            f"{name}: worst table of the choice, {found[0].strategy.kind} {found[0].noise}; processor time"
-        )
-        yield Row(worst, f"{found[0].worst:.4g}", f"{seconds:.1f} s")
-        if len(found[0].strategy.wanted.tables) == 28:
-            yield from _synthetic(found[0])
-    pure = plan(
-        Marginals.of_ways(sizes(), 2),
-        dv.Budget.pure(1),
-        lambda name, tables: dv.Geometric(f"1/{tables}") if name == "geometric" else None,
-        {"geometric": dv.Geometric("0.001")},
-    )
-    plain = next(each for each in pure if each.strategy.kind == "plain")
-    yield Row(
-        f"28 tables at epsilon 1, {pure[0].strategy.kind}: plain",
-        f"{pure[0].typical:.4g}",
-        f"{plain.typical:.4g}",
-        plain.typical / pure[0].typical,
-        plain.typical / 33.0,
+    with opened() as session:
+        for name, columns, most in pairs:
+            began = time.process_time()
+            quote = session.quote(dv.Marginals(*(COLUMNS[i] for i in columns)), spend=BUDGET)
+            seconds = time.process_time() - began
+            ways = quote.asked[0].ways
+            plain = next(way for way in ways if way.name == "plain, Gaussian")
+            best = min((way for way in ways if way.certified), key=typical)
+            case = f"{name} at (1, 1e-6), {best.name}: plain Gaussian"
+            found, other = typical(best), typical(plain)
+            yield Row(case, f"{found:.4g}", f"{other:.4g}", other / found, other / most)
+            case = f"{name}: quote the first time, processor time: the limit"
+            yield Row(case, f"{seconds:.1f} s", "3 s", 3 / seconds, 1.0)
+            if len(columns) == 8:
+                yield _simulated(ways[0])
+        pure = session.quote(dv.Marginals(*COLUMNS), spend=dv.Budget.pure(1)).asked[0].ways
+        plain = next(way for way in pure if way.name.startswith("plain"))
+        found, other = typical(pure[0]), typical(plain)
+        case = f"28 tables at epsilon 1, {pure[0].name}: plain"
+        yield Row(case, f"{found:.4g}", f"{other:.4g}", other / found, other / 33.0)
+        yield from _synthetic(session.marginals(*COLUMNS, spend=BUDGET))
+    yield _income()
+
+
+def _simulated(way: Way) -> Row:
+    """Compare the planner's prediction of the worst table with draws of the noise."""
+    strategy = way.measure.measured(way.noises)
+    worst = max(zip(way.errors.values(), strategy.wanted.tables, strict=True))
+    squares = []
+    for _ in range(60):
+        pairs = zip(strategy.measured, strategy.noises, strict=True)
+        drawn = {
+            columns: np.asarray(noise.sample(strategy.wanted.shape(columns))) for columns, noise in pairs
+        }
+        squares.append(float(np.mean(strategy.estimated_table(drawn, worst[1]) ** 2)))
+    found = sqrt(float(np.mean(squares)))
+    near = min(found / worst[0], worst[0] / found)
+    return Row(
+        "28 tables: worst table, predicted: drawn 60 times", f"{worst[0]:.4g}", f"{found:.4g}", near, 0.97
     )
 
 
-def _synthetic(chosen: Candidate) -> Iterator[Row]:
+def _synthetic(answer: dv.MarginalsAnswer) -> Iterator[Row]:
     real = adult_codes()
-    noisy = released(chosen, real)
-    chosen.strategy.estimate(noisy)
+    measure, given = answer.query.measure, (answer.cells[0], answer.noises)
+    measure.tables_of(*given)
     began = time.perf_counter()
-    tables = chosen.strategy.estimate(noisy)
+    measure.tables_of(*given)
     seconds = time.perf_counter() - began
     yield Row("estimating 28 tables: the limit", f"{1000 * seconds:.1f} ms", "50 ms", 0.05 / seconds, 1.0)
     began = time.process_time()
-    made = synthetic_rows(fitted_joint(chosen.strategy, tables), len(real))
+    made = codes(answer.synthetic(len(real)))
     seconds = time.process_time() - began
     for way, most in ((2, 0.016), (3, None)):
         found, bootstrap = (distance(real, other, way) for other in (made, resampled(real)))
@@ -164,23 +167,16 @@ def _synthetic(chosen: Candidate) -> Iterator[Row]:
         yield Row(
             case, f"{found:.4f}", f"{bootstrap:.4f}", bootstrap / found, bootstrap / most if most else None
         )
-    yield _income(chosen, real)
 
 
-def released(chosen: Candidate, codes: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
-    """Return the noisy numbers of some rows."""
-    truth = {table: counted(codes, table) for table in chosen.strategy.wanted.tables}
-    pairs = zip(chosen.strategy.numbers(truth).items(), chosen.strategy.noises, strict=True)
-    return {columns: numbers + np.asarray(noise.sample(numbers.shape)) for (columns, numbers), noise in pairs}
-
-
-def _income(chosen: Candidate, real: np.ndarray) -> Row:
+def _income() -> Row:
     """Train a logistic model of income on synthetic and on real rows; both predict rows that neither saw."""
-    shuffled = real[np.random.default_rng(0).permutation(len(real))]
-    train, test = shuffled[:26_000], shuffled[26_000:]
-    tables = chosen.strategy.estimate(released(chosen, train))
-    made = synthetic_rows(fitted_joint(chosen.strategy, tables), len(train))
-    ours, theirs = area(made, test), area(train, test)
+    table = parquet.read_table(dv.datasets.adult().data)
+    order = np.random.default_rng(0).permutation(len(table))
+    train, test = table.take(order[:26_000]), table.take(order[26_000:])
+    with opened(train) as session:
+        made = session.marginals(*COLUMNS, spend=BUDGET).synthetic(len(train))
+    ours, theirs = (area(codes(rows), codes(test)) for rows in (made, train))
     return Row(
         "income model on synthetic rows, AUC: on real rows",
         f"{ours:.4f}",
@@ -213,9 +209,12 @@ def area(train: np.ndarray, test: np.ndarray) -> float:
 
 def adult_codes() -> np.ndarray:
     """Return the rows of Adult as value numbers."""
-    source = dv.datasets.adult()
-    known = {column.name: column.values for column in source.schema.columns}
-    table = parquet.read_table(source.data)
+    return codes(parquet.read_table(dv.datasets.adult().data))
+
+
+def codes(table: pyarrow.Table) -> np.ndarray:
+    """Return rows as value numbers."""
+    known = {column.name: column.values for column in dv.datasets.adult().schema.columns}
     numbers = [{value: i for i, value in enumerate(known[name])} for name in COLUMNS]
     pairs = zip(COLUMNS, numbers, strict=True)
     return np.column_stack([[number[value] for value in table[name].to_pylist()] for name, number in pairs])

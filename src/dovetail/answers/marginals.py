@@ -165,7 +165,10 @@ class MarginalsAnswer(Answer):
         return () if self.adjusted is None else (_BIASED,)
 
     def plot(self, *columns: str, ax: Any = None) -> Any:
-        """Draw a heat map of two columns and return its axes; without columns, a figure of all of them."""
+        """Draw a heat map of two columns and return its axes; without columns, a figure of all of them.
+
+        Where no table has two columns, cells are drawn as bars.
+        """
         from dovetail.plots.heat_map import draw_heat_map, draw_heat_maps
 
         pairs = [own for own in self.tables if len(own) == 2]
@@ -175,12 +178,12 @@ class MarginalsAnswer(Answer):
                 raise InvalidParameter("columns", columns, "two columns", "A heat map has two sides.")
             return draw_heat_map(self._drawn(*chosen), title=self._title(self._error(chosen)), ax=ax)
         if not pairs:
-            raise InvalidParameter("columns", columns, "two columns", "No table has two: name two of them.")
+            return Answer.plot(self, ax)
         title = self._title(self.query.measure.words())
         return draw_heat_maps([self._drawn(*pair) for pair in pairs], title=title)
 
     def __str__(self) -> str:
-        names, sizes, errors = self._summary()
+        names, sizes, errors = self.summary()
         wide, most = max(map(len, names)), max(map(len, sizes))
         shown = zip(names, sizes, errors, strict=True)
         lines = [f"{name:<{wide}}  {size:>{most}} cells, each ± {error}" for name, size, error in shown]
@@ -192,7 +195,7 @@ class MarginalsAnswer(Answer):
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{escape(name)}</td><td>{size}</td><td>± {error}</td></tr>"
-            for name, size, error in zip(*self._summary(), strict=True)
+            for name, size, error in zip(*self.summary(), strict=True)
         )
         head = f"<tr><th>table</th><th>cells</th><th>error at {percent(self.level)}</th></tr>"
         after = "<br>".join(map(escape, self._said()))
@@ -203,7 +206,7 @@ class MarginalsAnswer(Answer):
         """Return what stands below the tables."""
         return [f"measured as {self.strategy}; .table(column, column) shows one", *notes(self).split("\n")]
 
-    def _summary(self) -> tuple[list[str], list[str], list[str]]:
+    def summary(self) -> tuple[list[str], list[str], list[str]]:
         """Return the name, the number of cells and the error of each table."""
         errors = self._measure.errors_by_table(self.noises, 1 - self.level)
         sizes = [f"{self._measure.wanted().cells(table):,}" for table in self._measure.tables]

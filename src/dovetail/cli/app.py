@@ -57,7 +57,19 @@ class Frame(TyperGroup):
 
 # In the order of the help.
 COMMANDS = (
-    *("demo", "release", "sql", "online", "price", "design", "compare", "noise", "audit", "schema"),
+    *(
+        "demo",
+        "release",
+        "sql",
+        "marginals",
+        "online",
+        "price",
+        "design",
+        "compare",
+        "noise",
+        "audit",
+        "schema",
+    ),
     *("ledger", "serve", "paper", "version"),
 )
 

@@ -57,12 +57,12 @@ class QueryOptions:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of --by, which takes commas and may be repeated."""
-        return tuple(name for word in self.by or () for name in _names(word))
+        return tuple(name for word in self.by or () for name in column_names(word))
 
     @property
     def discovered(self) -> tuple[str, ...]:
         """The columns of --discover, read like those of --by."""
-        return tuple(name for word in self.discover or () for name in _names(word))
+        return tuple(name for word in self.discover or () for name in column_names(word))
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
@@ -193,10 +193,10 @@ def _loose(name: str) -> str:
     return name.strip().casefold()
 
 
-def _names(word: str) -> list[str]:
+def column_names(word: str) -> list[str]:
     """Read names with commas between them; one that holds a comma stands in double quotes.
 
-    >>> _names('region, "last, first"')
+    >>> column_names('region, "last, first"')
     ['region', 'last, first']
     """
     try:

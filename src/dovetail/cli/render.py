@@ -14,7 +14,7 @@ from .terminal import printable, say, stdout, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dovetail.answers import Answer
+    from dovetail.answers import Answer, MarginalsAnswer
     from dovetail.answers.table import TableAnswer
 
 
@@ -116,6 +116,25 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
 
 def _label(key: object) -> str:
     return "(missing)" if key is None else str(key)
+
+
+def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:
+    """Print which tables there are and how exact they are; a single one with its cells."""
+    from dovetail.answers.display import titled
+
+    if len(answer.tables) == 1:
+        show(answer, places)
+        return
+    screen = stdout()
+    _mark(screen, answer)
+    screen.print(printable(f"{titled(answer)}: {question_in_words(answer.query)}"), style="bold")
+    shown = table("table", "cells", "error", numbers=2)
+    for name, cells, error in zip(*answer.summary(), strict=True):
+        shown.add_row(printable(name), cells, f"± {error}")
+    screen.print(shown)
+    noise = f"measured as {answer.strategy}, drawn anew for every cell"
+    texts = said(answer, noise, places, answer.remarks(), answer.bounded)
+    notes(screen, texts | {"counts": "--csv prints them, --csv-folder writes a file for each table"})
 
 
 MOST_ROWS = 100
