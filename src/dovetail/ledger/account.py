@@ -19,6 +19,7 @@ from dovetail.release.plans import stored_plans
 
 from . import requests, runs, vintages
 from .balances import Row, balance, budget_of, dataset_row, most_spent, spent_of, write_sums
+from .expected_reads import Circumstances, Expectations
 from .grants import grant_row, permitted
 from .pen import Pen
 from .plans import (
@@ -53,6 +54,7 @@ class DatasetAccount(DeclaringVintages):
         self._vintages: tuple[str, ...] = ()
         self._runs: set[int] = set()
         self.name = name
+        self._expectations = Expectations()
 
     def __repr__(self) -> str:
         return f"<account of {self.name!r} in {self._store.place}>"
@@ -66,6 +68,7 @@ class DatasetAccount(DeclaringVintages):
             return self
         made = copy(self)
         made._vintages = vintage
+        made._expectations = Expectations()
         with self._store.reading() as connection:
             vintages.choose(connection, dataset_row(connection, self._dataset), vintage, None)
         return made
@@ -132,7 +135,7 @@ class DatasetAccount(DeclaringVintages):
         charge does not fit the budget or the analyst's allotment, AccessRefused where a grant is needed.
         """
         check_request(request)
-        with self._store.writing() as pen:
+        with self._store.writing(expected=self._expectations.reads(request)) as pen:
             return self.reserve_with(pen, request)
 
     def reserve_batch(
@@ -160,6 +163,7 @@ class DatasetAccount(DeclaringVintages):
         analyst = composed("analyst", request.analyst)
         row, principal, grant = self._asking(pen.connection, analyst)
         chosen = self._chosen(pen.connection, row, request.vintages, request.version)
+        self._expectations.remember(request, Circumstances(row, principal, grant, chosen))
         asking = Asking(request, row, principal, chosen)
         known = requests.answered_before(pen, asking, self._store.lease)
         if known is not None:
@@ -174,14 +178,14 @@ class DatasetAccount(DeclaringVintages):
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
-        with self._store.writing() as pen:
+        with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
             found = requests.attempt_of(pen, reservation, self._dataset, self.name)
             returned = runs.end_hold(pen, found[1], self._dataset)
             return requests.close(pen, found, "answered", {"answer": answer} | returned)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
-        with self._store.writing() as pen:
+        with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
             found = requests.attempt_of(pen, reservation, self._dataset, self.name)
             requests.close(pen, found, "failed", {"reason": reason[:_LONGEST_REASON]})
 

@@ -15,7 +15,7 @@ from dovetail.privacy.charge import Charge
 from .amounts import caps, charge_of, columns
 from .failures import sound
 from .pen import Pen
-from .prepared_statements import recall, run
+from .prepared_statements import Read, recall, run
 from .schema import balances, datasets
 
 # What a dataset bears as a whole: all of it where vintages share the budget.
@@ -38,8 +38,13 @@ def dataset_row(connection: Connection, dataset: int) -> Row:
 
 def balance(connection: Connection, subject: int, vintage: int = SHARED) -> Row:
     """Return what was spent of a dataset's budget or of a grant's allotment, for one vintage."""
-    found: Row = run(connection, _BALANCE, {"of": subject, "in_vintage": vintage}).rows[0]._asdict()
+    found: Row = run(connection, *balance_read(subject, vintage)).rows[0]._asdict()
     return found
+
+
+def balance_read(subject: int, vintage: int = SHARED) -> Read:
+    """Return the read that `balance` makes."""
+    return _BALANCE, {"of": subject, "in_vintage": vintage}
 
 
 def all_balances(connection: Connection, subject: int) -> list[Row]:

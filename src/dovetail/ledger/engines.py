@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+from math import inf
 from pathlib import Path
+from select import select
+from time import monotonic
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from dovetail.errors import InvalidParameter, LedgerError
 from dovetail.postgresql import REPLY_LIMIT, limit_replies
 
 # `UPDATE ... RETURNING` came with 3.35.
 _OLDEST_SQLITE = (3, 35)
+_USED, _RECENT = "dovetail.used", 5.0
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 
 
@@ -71,14 +75,13 @@ def sqlite_engine(path: Path, patience: float) -> Engine:
 def postgres_engine(url: URL, patience: float) -> Engine:
     """Open a PostgreSQL database; a server that may forget a commit is refused."""
     try:
-        engine = create_engine(
-            url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True
-        )
+        engine = create_engine(url, isolation_level="READ COMMITTED", hide_parameters=True)
     except ModuleNotFoundError as error:
         raise LedgerError(
             "A ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
         ) from error
 
+    _look_before_use(engine)
     # Waiting for the head may take all of `patience`; a server that is silent for longer is given up.
     limit_replies(engine, patience + REPLY_LIMIT)
 
@@ -96,6 +99,28 @@ def postgres_engine(url: URL, patience: float) -> Engine:
             )
 
     return engine
+
+
+def _look_before_use(engine: Engine) -> None:
+    """Replace a connection that the server has left; one used a moment ago is only looked at from here.
+
+    Asking the server each time, as SQLAlchemy's `pool_pre_ping` does, is a journey more for every charge.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def used(connection: Any, record: Any) -> None:
+        record.info[_USED] = monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def look(connection: Any, record: Any, _proxy: Any) -> None:
+        # What a server says to somebody who asked nothing is good-bye.
+        recent = monotonic() - record.info.get(_USED, -inf) < _RECENT
+        if recent and not select([connection.fileno()], [], [], 0)[0]:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError from error
 
 
 def _limits(patience: float) -> dict[str, float]:

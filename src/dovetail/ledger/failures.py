@@ -11,6 +11,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from dovetail.postgresql import failure_of
 
+from .prepared_statements import UNCHANGED
+
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _STORAGE = {
@@ -56,6 +58,11 @@ def sound() -> Iterator[None]:
         raise LedgerCorrupt("The ledger holds something unreadable.", "Restore it from a backup.") from error
 
 
+def row_moved() -> LedgerCorrupt:
+    """Return what to raise when a row that was read under the lock is not there any more."""
+    return LedgerCorrupt("A row of the ledger moved while it was locked.", "Nothing was recorded.")
+
+
 def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError:
     name = getattr(error, "sqlite_errorname", None) or ""
     state = getattr(error, "sqlstate", None) or ""
@@ -68,6 +75,8 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
             return LedgerError(f"The ledger {place} failed: {words}.", _CAUTION)
+    if state == UNCHANGED:
+        return row_moved()
     failure = failure_of(error)
     if failure is not None and not name:
         return LedgerError(f"The ledger {place} cannot be used.", f"{failure.words} {_CAUTION}")

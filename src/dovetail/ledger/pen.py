@@ -21,10 +21,9 @@ from sqlalchemy import (
     update,
 )
 
-from dovetail.errors import LedgerCorrupt
-
 from . import chain
 from .chain import Event, Head, canonical
+from .failures import row_moved
 from .prepared_statements import forget, run, run_all
 from .schema import datasets, events, grants, ledger, people, principals
 from .state import columns_of, moved, share
@@ -72,15 +71,14 @@ class Pen:
         self._send()
         return self._connection
 
-    def _send(self) -> None:
+    def _send(self, *, last: bool = False) -> None:
         """Send the writes that wait, all at once; a row that was to be found must have been there."""
         if not self._writes:
             return
-        changed = run_all(self._connection, [(statement, values) for statement, values, _ in self._writes])
-        guarded = [found for (_, _, one), found in zip(self._writes, changed, strict=True) if one]
-        self._writes = []
-        if any(found != 1 for found in guarded):
-            raise LedgerCorrupt("A row of the ledger moved while it was locked.", "Nothing was recorded.")
+        writes, self._writes = self._writes, []
+        changed = run_all(self._connection, writes, last=last)
+        if any(guarded and found != 1 for (*_, guarded), found in zip(writes, changed, strict=True)):
+            raise row_moved()
 
     @property
     def next(self) -> int:
@@ -129,7 +127,7 @@ class Pen:
             forget(self._connection)
 
     def put_down(self) -> None:
-        """Write the events and move the head; it must still be where it was found."""
+        """Write the events and move the head, which must still be where it was found; a server commits it."""
         if not self._pending:
             return
         found = {"found": self.head.sequence, "found_hash": self.head.hash}
@@ -144,7 +142,7 @@ class Pen:
         new = {"sequence": self.head.sequence, "hash": self.head.hash, "state": state}
         new |= {"settings": self.head.sequence if self._settings is None else self._settings}
         self._writes.append((_ADVANCE, found | new | {"witness": self.witness}, True))
-        self._send()
+        self._send(last=True)
 
 
 def _guards(table: Table) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from .balances import Row
 from .keys import past
 from .pen import Pen, event_at
 from .plans import take_slots
-from .prepared_statements import run
+from .prepared_statements import Read, run
 from .principals import public_id
 from .schema import attempts, requests
 from .text import digest
@@ -80,11 +80,48 @@ def answered_before(pen: Pen, asking: Asking, lease: timedelta) -> StoredAnswer 
     """Return the stored answer to a retry or to the same question, or resume what a dead worker left."""
     request, connection = asking.request, pen.connection
     if request.key is not None and asking.principal is not None:
-        sought = {"of": asking.dataset["id"], "by": asking.principal, "under": request.key}
-        row = run(connection, _BY_KEY, sought).first
+        row = run(connection, *_by_key(asking)).first
         if row is not None:
             return _retried(pen, row, asking, lease)
     return None if request.fresh else stored_answer(connection, asking)
+
+
+def question_reads(asking: Asking) -> list[Read]:
+    """Return what `answered_before` reads about a question that is new."""
+    request = asking.request
+    found = [] if request.key is None or asking.principal is None else [_by_key(asking)]
+    if not request.fresh and not (_own(asking) and asking.principal is None):
+        found.append(_by_question(asking))
+        if request.question is not None and request.accepts is not None:
+            found.append(_similar(asking))
+    return found
+
+
+def _own(asking: Asking) -> bool:
+    """Tell whether stored answers are given only to those who asked for them."""
+    return bool(asking.dataset["answers"] == "own")
+
+
+def _about(asking: Asking) -> dict[str, Any]:
+    found = {"of": asking.dataset["id"], "about": asking.chosen.vintages}
+    return found | {"by": asking.principal} if _own(asking) else found
+
+
+def _by_key(asking: Asking) -> Read:
+    return _BY_KEY, {"of": asking.dataset["id"], "by": asking.principal, "under": asking.request.key}
+
+
+def _by_question(asking: Asking) -> Read:
+    sought = _about(asking) | {"asked": indexed(asking.request)}
+    return (_OWN_BY_QUESTION if _own(asking) else _BY_QUESTION), sought
+
+
+def _similar(asking: Asking) -> Read:
+    assert asking.request.question is not None
+    # What follows the hash of the question is a hash too, so its letters end with f.
+    first = digest(asking.request.question)
+    wanted = _about(asking) | {"first": first, "end": first + "g"}
+    return (_OWN_SIMILAR if _own(asking) else _SIMILAR), wanted
 
 
 def stored_answer(connection: Connection, asking: Asking) -> StoredAnswer | None:
@@ -92,37 +129,29 @@ def stored_answer(connection: Connection, asking: Asking) -> StoredAnswer | None
 
     First of this version: with this noise, else with another that is exact enough. Then a stale one.
     """
-    own = asking.dataset["answers"] == "own"
+    own = _own(asking)
     if own and asking.principal is None:
         return None
-    sought: dict[str, Any] = {"of": asking.dataset["id"], "asked": indexed(asking.request)}
-    sought["about"] = asking.chosen.vintages
-    if own:
-        sought["by"] = asking.principal
-    row = run(connection, _OWN_BY_QUESTION if own else _BY_QUESTION, sought).first
+    statement, sought = _by_question(asking)
+    row = run(connection, statement, sought).first
     version = asking.chosen.version
     if row is not None and version is not None and row.version != version:
-        same = run(connection, _OWN_OF_VERSION if own else _OF_VERSION, sought | {"state_of": version}).first
+        of_version = {**sought, "state_of": version}
+        same = run(connection, _OWN_OF_VERSION if own else _OF_VERSION, of_version).first
         row = row if same is None else same
     if row is None or row.version != version:
-        enough = _exact_enough(connection, asking, sought, own)
+        enough = _exact_enough(connection, asking)
         if enough is not None:
             return enough
     return None if row is None else _stored(connection, row, asking)
 
 
-def _exact_enough(
-    connection: Connection, asking: Asking, sought: dict[str, Any], own: bool
-) -> StoredAnswer | None:
+def _exact_enough(connection: Connection, asking: Asking) -> StoredAnswer | None:
     """Return an answer of this version to the same question whose noise, another one, will do as well."""
     request = asking.request
     if request.question is None or request.accepts is None:
         return None
-    # What follows the hash of the question is a hash too, so its letters end with f.
-    first = digest(request.question)
-    wanted = {name: sought[name] for name in ("of", "about", *(["by"] if own else []))}
-    rows = run(connection, _OWN_SIMILAR if own else _SIMILAR, wanted | {"first": first, "end": first + "g"})
-    for row in rows.rows:
+    for row in run(connection, *_similar(asking)).rows:
         if row.version == asking.chosen.version:
             body = json.loads(event_at(connection, row.id).content)["body"]
             if request.accepts(body):
@@ -198,6 +227,11 @@ def open_attempt(connection: Connection, request: int) -> Row:
         raise LedgerCorrupt(f"Request {request} is reserved, but nobody works on it.", "Run verify.")
     found: Row = row._asdict()
     return found
+
+
+def attempt_reads(reservation: Reservation) -> list[Read]:
+    """Return what `attempt_of` reads."""
+    return [(_REQUEST, {"of": reservation.id}), (_ATTEMPT, {"of": reservation.id})]
 
 
 def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> tuple[Row, Row]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from socket import gethostname
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, insert, inspect, text, update
+from sqlalchemy import URL, Connection, Engine, insert, inspect, text, update
 
 from dovetail.errors import LedgerError
 from dovetail.errors.remedies import LeaveOut, StartWitness
@@ -21,7 +21,7 @@ from .engines import parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
 from .pen import Pen
-from .prepared_statements import recalling, run
+from .prepared_statements import Read, locking, recalling
 from .schema import SCHEMA_VERSION, create_tables, ledger
 from .state import EMPTY
 from .witness import Witness, remember, remembered
@@ -59,21 +59,13 @@ class Store:
         copy: bool = False,
     ) -> None:
         self._where = parsed(location)
+        self.place = _shown(self._where)
         self._patience = patience
         self.given = witness
         self.lease = lease
         self.copy = copy
         self._engines = self._connected()
         self._inherited: list[_Engines] = []
-
-    @property
-    def place(self) -> str:
-        """Return where the ledger is, without a password."""
-        if isinstance(self._where, Path):
-            return str(self._where)
-        # The options behind the question mark can hold a password too.
-        open_ = self._where.difference_update_query(_SECRETS)
-        return open_.render_as_string(hide_password=True)
 
     @property
     def path(self) -> Path | None:
@@ -139,8 +131,11 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self, starting: Witness | None = None) -> Iterator[Pen]:
+    def writing(self, starting: Witness | None = None, expected: Sequence[Read] = ()) -> Iterator[Pen]:
         """Hold the only pen; what was recorded is durable when this ends, and undone if it raises.
+
+        `expected` are reads that will probably be asked for, so that a server can be asked together with the
+        lock.
 
         Where the ledger has a witness (or is `starting` one), the head is appended to it after the commit;
         if its file cannot even be opened, nothing is recorded.
@@ -150,8 +145,12 @@ class Store:
                 f"{self.place} was opened as a copy, which is only read.", "Nothing was recorded."
             )
         with ExitStack() as after:
-            with translated(self.place), self._own().writer.begin() as connection:
-                sequence, link, state, named, settings = run(connection, _LOCK).rows[0]
+            with (
+                translated(self.place),
+                self._own().writer.begin() as connection,
+                locking(connection, _LOCK, expected) as locked,
+            ):
+                sequence, link, state, named, settings = locked.rows[0]
                 witness = starting or self._feeding(connection, named)
                 pen = Pen(connection, Head(sequence, link), state, named, settings)
                 with recalling(connection, settings):
@@ -201,3 +200,11 @@ class Store:
     def close(self) -> None:
         """Close this process's connections."""
         self._own().writer.dispose()
+
+
+def _shown(where: Path | URL) -> str:
+    """Return where a ledger is, without a password."""
+    if isinstance(where, Path):
+        return str(where)
+    # The options behind the question mark can hold a password too.
+    return where.difference_update_query(_SECRETS).render_as_string(hide_password=True)
