@@ -48,7 +48,9 @@ def test_every_form_says_what_is_left_out(session: dv.Session) -> None:
 
 
 def test_where_rows_are_protected_nothing_is_left_out(tmp_path: Path) -> None:
-    with dv.Session(VISITS, name="v", budget=dv.Budget.pure(9), ledger=tmp_path / "v") as session:
+    with dv.Session(
+        VISITS, name="v", budget=dv.Budget.pure(9), ledger=tmp_path / "v", protects="rows"
+    ) as session:
         answer = session.count(noise=dv.Geometric(1))
     assert answer.bounded is None
     assert "used" not in str(answer)

@@ -22,9 +22,9 @@ from json_schemas import violations
 
 FIRST = json.loads((Path(__file__).parents[1] / "data" / "answers-1.json").read_text(encoding="utf-8"))
 SCHEMA = dv.Schema(
-    [dv.Column("k", "text", values=["a", "b"]), dv.Column("x", "number"), dv.Column("id", "text")]
+    [dv.Column("k", "text", values=["a", "b"]), dv.Column("x", "number"), dv.Column("tag", "text")]
 )
-ROWS = pyarrow.table({"k": ["a", "a", "b"] * 50, "x": [1.5, 2.0, 3.0] * 50, "id": list("uvwxy") * 30})
+ROWS = pyarrow.table({"k": ["a", "a", "b"] * 50, "x": [1.5, 2.0, 3.0] * 50, "tag": list("uvwxy") * 30})
 BOUNDS = {"low": 0, "high": 4, "step": "0.5"}
 
 
@@ -46,7 +46,7 @@ def asked(session: dv.Session) -> list[Answer]:
         session.mean("x", **BOUNDS, noise=dv.GeometricMixture("0.2", 1, 5)),
         session.std("x", **BOUNDS, spend=dv.Budget.pure(1)),
         session.quantiles("x", [0.25, 0.5], **BOUNDS, spend=dv.Budget.pure(1)),
-        session.histogram("id", keys="discover", noise=dv.Geometric(1), delta="1e-8"),
+        session.histogram("tag", keys="discover", noise=dv.Geometric(1), delta="1e-8"),
         session.ranges("x", **BOUNDS, spend=dv.Budget.pure(1)),
     ]
 

@@ -5,6 +5,7 @@ from .contributions import ContributionsAnswer, SuggestedBounds
 from .json_format import json_schema
 from .kinds import read_answer
 from .marginals import MarginalsAnswer
+from .noisy_numbers import NoisyNumber
 from .plan import Plan
 from .quote import Quote
 from .ranges import RangeAnswer
@@ -13,6 +14,7 @@ __all__ = [
     "Answer",
     "ContributionsAnswer",
     "MarginalsAnswer",
+    "NoisyNumber",
     "Plan",
     "Quote",
     "RangeAnswer",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from dovetail.check import Real, probability
-from dovetail.errors import InvalidQuery
+from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
@@ -23,6 +23,7 @@ from .bounds import bounded
 from .csv_format import csv_text
 from .intervals import bars, values
 from .json_format import FIRST, FORMAT, answer_fields, read_document
+from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, Released, opaque
 from .numbers import (
     ENDS,
     column_of,
@@ -42,11 +43,9 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-USUAL_LEVEL = Fraction(95, 100)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class Answer(Arithmetic):
     """A noisy answer; all its methods are post-processing and cost nothing.
 
     `remaining` is what the budget could still pay after it.
@@ -105,6 +104,55 @@ class Answer:
         """The noisy number, or the list of them where the answer is a table."""
         found = [plain_value(self.query.measure.constant(value)) for value in self.values()]
         return found if self.query.grouped else found[0]
+
+    @property
+    def number(self) -> NoisyNumber:
+        """The noisy number of an answer that is not a table, to calculate with; so can the answer itself."""
+        if self.query.grouped:
+            raise InvalidQuery(
+                "This answer is a table, not one number.", "Name the cell: answer[key], or several keys."
+            )
+        return self._cell(0)
+
+    def __getitem__(self, key: Any) -> NoisyNumber:
+        """Return the noisy number of a cell: by its key, or by the keys of all columns in their order."""
+        keys = self.keys
+        wanted = key if isinstance(key, tuple) else (key,)
+        found = [place for place, each in enumerate(keys) if _same(each, wanted)]
+        if not found:
+            columns = ", ".join(axis.field.name for axis in self.query.named_by) or "no columns"
+            some = ", ".join(" and ".join(map(label, each)) for each in keys[:4])
+            raise InvalidParameter("key", key, f"one key of each of {columns}, such as {some}")
+        return self._cell(found[0])
+
+    def items(self) -> list[tuple[Any, NoisyNumber]]:
+        """Return the keys of every cell with its noisy number; one column has plain keys."""
+        alone = len(self.query.named_by) == 1
+        return [(each[0] if alone else each, self._cell(place)) for place, each in enumerate(self.keys)]
+
+    __iter__ = None
+
+    def _as_number(self) -> NoisyNumber:
+        return self.number
+
+    def _cell(self, place: int) -> NoisyNumber:
+        """Return one cell as a number to calculate with."""
+        origin = (self.dataset, self.answered_at, hash((self.query, self.cells)))
+        shown: dict[str, Any] = {"level": self.level, "bounded": self.bounded}
+        if not self._plainly_released:
+
+            def interval(level: Fraction) -> Bar:
+                return self.bars(level)[place]
+
+            return NoisyNumber({opaque(origin, place, self.values()[place], interval): Fraction(1)}, **shown)
+        step = self.query.step
+        one = Released(origin, place, self.cells[place][0] * step, self.noises[0], step)
+        return NoisyNumber({one: Fraction(1)}, clamp=self.clamp, **shown)
+
+    @property
+    def _plainly_released(self) -> bool:
+        """Whether every number is a released integer times the step, whatever it turned out to be."""
+        return self.adjusted is None and self.found is None and self.query.measure.one_integer()
 
     @property
     def table(self) -> pyarrow.Table:
@@ -258,3 +306,10 @@ class Answer:
         from .display import as_html
 
         return as_html(self)
+
+
+def _same(keys: tuple[Constant | None, ...], wanted: tuple[Any, ...]) -> bool:
+    """Tell whether keys are the wanted ones, or read like them."""
+    return len(keys) == len(wanted) and all(
+        one == other or label(one) == other for one, other in zip(keys, wanted, strict=True)
+    )

@@ -35,6 +35,10 @@ class RunAnswer(Answer):
         found = [part.origin for part in self.parts]
         return found if self.query.grouped else found[0]
 
+    @property
+    def _plainly_released(self) -> bool:
+        return False
+
     def values(self) -> list[Fraction]:
         """Return the value of every cell, in order."""
         return [Fraction(part.value) for part in self.parts]
