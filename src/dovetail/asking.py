@@ -350,6 +350,12 @@ class Asking(ABC):
         )
         return self._quoted(self._read(query), payment)
 
+    def lay_out(self, text: str, answers: Sequence[Answer]) -> TableAnswer:
+        """Return the answers to the quote of a SELECT as its table."""
+        from dovetail.answers.table import laid_out
+
+        return laid_out(text, self._selection(text), answers)
+
     def _read(self, query: Query | str | Iterable[Query]) -> Query | Iterable[Query]:
         return self._selection(query).queries if isinstance(query, str) else query
 

@@ -182,8 +182,12 @@ class Session(AskingMarginals):
         return replace(made, stored=releaser.offered(made))
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
+        from dovetail.pricing.costly import check_costly
+
         self._check_open()
-        return self.answer(self._quoted(queries, payment))
+        quoted = self._quoted(queries, payment)
+        check_costly(quoted)
+        return self.answer(quoted)
 
     def _selection(self, text: str) -> Selection:
         from dovetail.query.sql import read_select

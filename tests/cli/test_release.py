@@ -405,3 +405,13 @@ def test_an_answer_that_is_exact_enough_is_free(run, people: Path) -> None:
     run("release", "people.csv", "--within", "5", "--budget", "epsilon=1")
     assert "cost      nothing: given before" in run("release", "people.csv", "--within", "8").stdout
     assert "cost        nothing: answered on" in run("price", "people.csv", "--within", "8").stdout
+
+
+def test_a_price_that_nobody_typed_needs_a_yes(run) -> None:
+    words = ("adult", "--within", "1", "--probability", "0.99999", "--budget", "epsilon=20")
+    refused = run("release", *words, code=2).stderr
+    assert "A price that high has to be typed" in refused
+    assert re.search(r"add --yes, or --epsilon \d+\.\d+ instead of --within\. Epsilon 1 would buy ±", refused)
+    run("sql", "adult", "SELECT COUNT(*) FROM data", *words[1:], code=2)
+    run("release", *words, "--yes")
+    assert "± 1" in run("sql", "adult", "SELECT COUNT(*) FROM data", *words[1:], "--yes").stdout

@@ -27,6 +27,7 @@ from dovetail.errors.remedies import (
     Install,
     KeepOne,
     LeaveOut,
+    PayKnowingly,
     Remedy,
     Spend,
 )
@@ -49,6 +50,7 @@ EXAMPLES = {
     Give: [Give(name) for name in sorted({*python.PARAMETERS, *command_line.PARAMETERS, *http.PARAMETERS})],
     Install: [Install("spark")],
     KeepOne: [KeepOne(("within", "spend"))],
+    PayKnowingly: [PayKnowingly("7.5"), PayKnowingly("7.5", Fraction(3), Fraction(19, 20))],
     Spend: [Spend("0.1")],
     LeaveOut: [LeaveOut("clamp"), LeaveOut("max_rows")],
 }

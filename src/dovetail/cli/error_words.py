@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.errors import DovetailError
 from dovetail.errors import remedies as r
-from dovetail.errors.python import both, either, less
+from dovetail.errors.python import both, bought, either, less
 
 # How a parameter is given; None where the command line has no such thing.
 PARAMETERS: dict[str, str | None] = {
@@ -77,6 +77,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.AskForLess: less,
     r.SeeContributions: lambda _: (
         "`dovetail release DATA --contributions --unit person --epsilon 0.1` shows how many rows they have."
+    ),
+    r.PayKnowingly: lambda remedy: (
+        f"To pay that, add --yes, or --epsilon {remedy.epsilon} instead of --within.{bought(remedy)}"
     ),
     r.SeePlans: lambda _: "`dovetail ledger show` lists the plans; --queries opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it with `dovetail ledger raise`.",

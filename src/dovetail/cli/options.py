@@ -211,6 +211,9 @@ Fresh: TypeAlias = Annotated[
 StoredAnswer: TypeAlias = Annotated[
     bool, typer.Option("--stored", help="Show a stored answer although the data changed since.")
 ]
+Yes: TypeAlias = Annotated[
+    bool, typer.Option("--yes", help="Pay for an accuracy although it costs much of the budget.")
+]
 Request: TypeAlias = Annotated[
     str | None, typer.Option(metavar="KEY", help="A key of yours: a retry with it is never charged twice.")
 ]

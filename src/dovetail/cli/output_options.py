@@ -20,7 +20,7 @@ from .terminal import plain_json, printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dovetail.answers import Answer
+    from dovetail.answers import Answer, Quote
     from dovetail.answers.table import TableAnswer
 
 
@@ -37,6 +37,7 @@ class OutputOptions:
     clamp: o.Clamp = False
     fresh: o.Fresh = False
     stored: o.StoredAnswer = False
+    yes: o.Yes = False
     request: o.Request = None
     as_json: o.Json = False
     as_csv: o.Csv = False
@@ -56,8 +57,12 @@ class OutputOptions:
         return {"clamp": self.clamp, "fresh": self.fresh, "request": self.request}
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Stop at a stored answer about other rows than those of now, unless it is asked for."""
+    def answering(self, quote: Quote) -> Iterator[None]:
+        """Stop at a price that nobody typed, and at a stored answer about other rows than those of now."""
+        from dovetail.pricing.costly import check_costly
+
+        if not self.yes:
+            check_costly(quote)
         with warnings.catch_warnings():
             # What is shown says so in its first line.
             warnings.simplefilter("ignore" if self.stored else "error", StaleAnswer)

@@ -6,7 +6,8 @@
     ├── InvalidQuery                           the question itself is not one we can answer
     │   ├── UnsupportedSQL                     a part of the SQL text is outside the closed language
     │   ├── MissingKeys                        the cells of a histogram are not public
-    │   └── MissingPrice                       nothing says how the answer is paid for
+    │   ├── MissingPrice                       nothing says how the answer is paid for
+    │   └── CostlyAnswer                       an accuracy costs much, and nobody typed the price
     ├── BudgetExceeded                         what remains does not cover the request
     │   └── UpdatesExhausted                   an online run has used all the updates it paid for
     ├── DataError                              the source cannot be read
@@ -169,6 +170,10 @@ class MissingPrice(InvalidQuery):
         super().__init__(problem, *(fixes or [ChoosePayment()]))
 
 
+class CostlyAnswer(InvalidQuery):
+    """An accuracy costs much, and nobody typed the price; nothing was spent."""
+
+
 class BudgetExceeded(DovetailError):
     """What remains of the budget does not cover the request; nothing was spent."""
 
@@ -255,6 +260,7 @@ __all__ = [
     "AccessRefused",
     "BudgetExceeded",
     "BudgetMismatch",
+    "CostlyAnswer",
     "DataError",
     "DovetailError",
     "DovetailWarning",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from . import remedies as r
@@ -66,6 +67,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.AskForLess: lambda remedy: less(remedy),
     r.SeeContributions: lambda _: (
         "session.contributions(spend=Budget.pure(0.1)) shows how many rows persons have, at that price."
+    ),
+    r.PayKnowingly: lambda remedy: (
+        f"To pay that, ask with spend=Budget.pure({remedy.epsilon}) instead of within=.{bought(remedy)}"
     ),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
     r.ChangeBudget: lambda _: "Its curator changes it with ledger.set_budget.",
@@ -136,6 +140,16 @@ def less(remedy: r.AskForLess) -> str:
     advice = f"Ask for {smaller}less accuracy, or for fewer answers."
     if remedy.within is None or remedy.probability is None:
         return advice
-    error = int(remedy.within) if remedy.within.denominator == 1 else f"{float(remedy.within):.6g}"
-    level = f"{float(remedy.probability) * 100:.6g} %"
-    return f"{advice} What remains pays for ±{error} with probability {level}."
+    return f"{advice} What remains pays for {_error(remedy.within, remedy.probability)}."
+
+
+def bought(remedy: r.PayKnowingly) -> str:
+    """Say what an epsilon of 1 would buy; every front end has the same numbers."""
+    if remedy.within is None or remedy.probability is None:
+        return ""
+    return f" Epsilon 1 would buy {_error(remedy.within, remedy.probability)}."
+
+
+def _error(within: Fraction, probability: Fraction) -> str:
+    error = int(within) if within.denominator == 1 else f"{float(within):.6g}"
+    return f"±{error} with probability {float(probability) * 100:.6g} %"

@@ -141,6 +141,15 @@ class SeeContributions(Remedy):
 
 
 @dataclass(frozen=True, slots=True)
+class PayKnowingly(Remedy):
+    """Ask the same with this price, typed; an epsilon of 1 would buy an error of `within`, where known."""
+
+    epsilon: str
+    within: Fraction | None = None
+    probability: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SeePlans(Remedy):
     """Look at the plans that are open, or open another."""
 

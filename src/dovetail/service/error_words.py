@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.errors import remedies as r
-from dovetail.errors.python import both, either, less
+from dovetail.errors.python import both, bought, either, less
 
 # How a parameter is given in a body; None where the interface has no such thing.
 PARAMETERS: dict[str, str | None] = {
@@ -65,6 +65,9 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.AskForLess: less,
     r.SeeContributions: lambda _: f"{_CURATOR} how many rows persons have and which bounds suit them.",
+    r.PayKnowingly: lambda remedy: (
+        f'To pay that, give "spend": {{"epsilon": "{remedy.epsilon}"}} instead of "within".{bought(remedy)}'
+    ),
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
     r.ChangeBudget: lambda _: "Its curator changes it by POST /v1/budgets.",
     r.ChooseProtected: lambda remedy: (

@@ -41,7 +41,7 @@ def release(
     with opening.session(source, analyst=giving.analyst) as session:
         with paying.working():
             quote = session.quote(query, **giving.keywords, **pay)
-        with giving.answering():
+        with giving.answering(quote):
             answer = session.answer(quote)[0]
         places = places_of(session)
     giving.give(answer, show, places)

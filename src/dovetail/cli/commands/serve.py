@@ -49,8 +49,8 @@ def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         epilog=examples(
-            "dovetail serve adult --budget epsilon=3",
-            "dovetail serve people.csv --budget epsilon=3,delta=1e-6",
+            "dovetail serve adult --budget epsilon=1",
+            "dovetail serve people.csv --budget epsilon=1,delta=1e-6",
             "dovetail serve --config service.toml",
         )
     )(serve)

@@ -34,7 +34,9 @@ def sql(
     giving.check()
     source, pay = opening.source(data), paying.keywords()
     with opening.session(source, analyst=giving.analyst) as session:
-        with paying.working(), giving.answering():
-            answer = session.sql(text, **giving.keywords, **pay)
+        with paying.working():
+            quote = session.quote(text, **giving.keywords, **pay)
+        with giving.answering(quote):
+            answer = session.lay_out(text, session.answer(quote))
         places = places_of(session)
     giving.give(answer, show_table, places)
