@@ -85,7 +85,7 @@ def marginals(
                 persons = quote.asked[0].question.persons
                 notes(stdout(), quote.words() | {"protects": protected_in_words(opening.neighbours, persons)})
             return
-        with giving.answering():
+        with giving.answering(quote):
             answer = session.answer(quote)[0]
         places = places_of(session)
     giving.give(answer, show_marginals, places)
