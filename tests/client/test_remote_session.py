@@ -11,14 +11,14 @@ import pytest
 import dovetail as dv
 from dovetail.client import RemoteSession
 from dovetail.client.connection import Connection
-from service.conftest import House, opened
+from service.conftest import House, open_house
 
 PAY: dict[str, Any] = {"noise": dv.Geometric("0.05")}
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    made = opened(tmp_path)
+    made = open_house(tmp_path)
     with made.client:
         yield made
 
@@ -139,3 +139,26 @@ def test_what_is_known_of_the_data_is_what_is_public(house: House, local: dv.Ses
 def test_who_was_granted_nothing_sees_nothing(house: House) -> None:
     with pytest.raises(dv.DovetailError):
         session_of(house, "eve")
+
+
+def test_a_plan_pays_for_answers(house: House) -> None:
+    with session_of(house) as remote:
+        plan = remote.plan(dv.Geometric("0.05"), queries=3)
+        left = remote.remaining
+        assert remote.count(plan=plan).charge == dv.Charge.zero()
+        assert remote.count(where="age < 30", plan=plan).paid_by is not None
+        assert remote.remaining == left
+        [known] = remote.plans
+        assert (known.id, known.left, known.slots) == (plan.id, 1, 3)
+
+
+def test_an_online_run_over_http(house: House) -> None:
+    with session_of(house) as remote:
+        design = remote.quote_online("sex", "income", queries=100, spend=dv.Budget.pure("0.5"))
+        assert str(design)
+        run = remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5"))
+        one = run.count("sex = 'Female'")
+        assert one.origin in ("base", "checked", "measured")
+        assert one.interval()[0] <= one.value <= one.interval()[1]
+        assert len(run.histogram("sex").value) == 2
+        assert remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5")).id == run.id

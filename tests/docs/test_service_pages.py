@@ -11,13 +11,13 @@ import pytest
 import uvicorn
 
 from document_blocks import ROOT, blocks
-from service.conftest import House, opened
+from service.conftest import House, open_house
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[House, str]]:
     """Serve on a real port, in a thread of this process."""
-    house = opened(tmp_path)
+    house = open_house(tmp_path)
     server = uvicorn.Server(uvicorn.Config(house.app, port=0, log_config=None, ws="none"))
     thread = threading.Thread(target=server.run)
     thread.start()
