@@ -28,13 +28,19 @@ def write_towns(folder: Path) -> None:
     parquet.write_table(pyarrow.table({"town": towns}), folder / "towns.parquet")
 
 
+def ledger_place(folder: Path) -> str:
+    """Return where the ledger is: the server that the folder names, else a file in it."""
+    named = folder / "ledger-url"
+    return named.read_text() if named.exists() else str(folder / "towns.ledger")
+
+
 def opened(folder: Path) -> tuple[dv.Session, Online]:
     """Open the session and its run, as every process does."""
     session = dv.Session(
         folder / "towns.parquet",
         schema=SCHEMA,
         budget=dv.Budget.pure(5),
-        ledger=Ledger.open(folder / "towns.ledger", create="later", patience=60),
+        ledger=Ledger.open(ledger_place(folder), create="later", patience=60),
     )
     run = session.online("town", queries=50, ways=1, base=None, updates=UPDATES)
     return session, run
@@ -43,7 +49,7 @@ def opened(folder: Path) -> tuple[dv.Session, Online]:
 def ask_all(folder: Path, number: int) -> None:
     """Ask every question, each process from another one on; write down what was shown."""
     session, run = opened(folder)
-    with session, (folder / f"told-{number}").open("a", buffering=1) as file:
+    with session, session._ledger, (folder / f"told-{number}").open("a", buffering=1) as file:
         for where in QUESTIONS[number:] + QUESTIONS[:number]:
             try:
                 answer = run.count(where)

@@ -245,8 +245,9 @@ class Session(AskingMarginals):
     ) -> Online:
         """Pay once, then ask counts of these columns as often as you like; see `quote_online` for the price.
 
-        Asked for again, also after a restart, it is the same run, paid once. A row counts if it has a cell in
-        every column: declared values, or `bins`.
+        Asked for again, also after a restart, it is the same run, paid once; not if the files were written
+        again since, as its answers are about the rows of then. A row counts if it has a cell in every column:
+        declared values, or `bins`.
         """
         from dovetail.online.durable_run import Asker
         from dovetail.online.session_runs import RunRequest
@@ -254,9 +255,13 @@ class Session(AskingMarginals):
         self._check_open()
         self._check_place()
         asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
-        asker = Asker(self.source.name, self._releaser.analyst, self._table, self._selection)
+        # Taken before a row is read: the run is never about an older state than this.
+        known = (self._table, self._selection, self._state())
+        asker = Asker(self.source.name, self._releaser.analyst, *known)
         protected = (self._neighbours, self._persons)
-        return asked.open(self._engine, self._account, asker, self._releaser.source, *protected)
+        return asked.open(
+            self._engine, self._account, asker, self._releaser.source, *protected, self._version
+        )
 
     @property
     def plans(self) -> list[Plan]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pyarrow.parquet as parquet
 import pytest
 
 import dovetail as dv
@@ -188,6 +191,29 @@ def test_a_run_ends_with_the_version_of_the_data(session: dv.Session) -> None:
         run.count("sex = 'm'")
     other = session.online("sex", "level", **GUARDED | {"spend": dv.Budget.pure(2)})
     assert other.plan.id != run.plan.id
+
+
+def test_files_written_again_end_the_run_and_a_label_begins_another(tmp_path: Path) -> None:
+    data, place = tmp_path / "people.parquet", tmp_path / "p.ledger"
+    parquet.write_table(TABLE, data)
+
+    def asked(**options: Any) -> tuple[int, float]:
+        with dv.Session(data, schema=SCHEMA, budget=dv.Budget.pure(4), ledger=place, **options) as session:
+            run = session.online("sex", "level", **GUARDED | {"spend": dv.Budget.pure(2)})
+            # What is open goes on: its true counts are those of the rows that were read.
+            os.utime(data, ns=(time.time_ns(), time.time_ns()))
+            return run.plan.id, run.count("sex = 'f'").value
+
+    first = asked()
+    with pytest.raises(LedgerError, match="when it was opened"):
+        asked()
+    with dv.Session(data, schema=SCHEMA, ledger=place) as session:
+        assert 2 <= session.remaining.epsilon < 2.01
+    labelled = asked(version="second")
+    assert labelled[0] != first[0]
+    assert asked(version="second") == labelled
+    with dv.Session(data, schema=SCHEMA, ledger=place) as session:
+        assert session.remaining.epsilon < 0.02
 
 
 def test_lost_thresholds_end_the_run(session: dv.Session) -> None:

@@ -10,18 +10,31 @@ import pytest
 
 from dovetail.ledger import Ledger, chain
 from ledger_sellers import processes_context
-from online_workers import QUESTIONS, UPDATES, ask_all, die_at, opened, write_towns
+from online_workers import QUESTIONS, UPDATES, ask_all, die_at, ledger_place, opened, write_towns
+
+METHODS = ["open_run", "reserve", "reserve_batch", "settle", "fire"]
+STORES = ["sqlite", "postgresql"]
+WRITES = [(name, after) for name in METHODS for after in (False, True)]
+# On a server, the writes after which something is held.
+DEATHS = [("sqlite", *write) for write in WRITES] + [
+    ("postgresql", "reserve_batch", True),
+    ("postgresql", "fire", True),
+    ("postgresql", "settle", False),
+]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Return a folder with data; the ledger is a file in it, or on a server that it names."""
     write_towns(tmp_path)
+    if getattr(request, "param", "sqlite") == "postgresql":
+        (tmp_path / "ledger-url").write_text(str(request.getfixturevalue("postgres_url")))
     return tmp_path
 
 
 def check_record(folder: Path) -> None:
     """Everything that was shown is stored, firings are within what was paid, and that was paid once."""
-    ledger = Ledger.open(folder / "towns.ledger")
+    ledger = Ledger.open(ledger_place(folder))
     ledger.verify()
     account = ledger.account("towns")
     (state,) = account.plans()
@@ -42,6 +55,7 @@ def check_record(folder: Path) -> None:
     ledger.close()
 
 
+@pytest.mark.parametrize("folder", STORES, indirect=True)
 def test_eight_processes_share_one_run(folder: Path) -> None:
     context = processes_context()
     workers = [context.Process(target=ask_all, args=(folder, number)) for number in range(8)]
@@ -53,8 +67,7 @@ def test_eight_processes_share_one_run(folder: Path) -> None:
     check_record(folder)
 
 
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("method", ["open_run", "reserve", "settle", "fire"])
+@pytest.mark.parametrize(("folder", "method", "after"), DEATHS, indirect=["folder"])
 def test_a_process_killed_at_a_write_loses_nothing_that_was_shown(
     folder: Path, method: str, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,21 +77,20 @@ def test_a_process_killed_at_a_write_loses_nothing_that_was_shown(
     assert worker.exitcode == -9
     monkeypatch.setattr(chain, "now", lambda: datetime.now(UTC) + timedelta(minutes=11))
     session, run = opened(folder)
-    with session:
+    with session, session._ledger:
         fired = sum(each.fired for each in session._account.begun.told(run.plan.id))  # type: ignore[union-attr]
-        died_holding = method == "fire"
+        died_holding = method == "fire" or (method == "reserve_batch" and after)
         assert run.updates_left == UPDATES - fired - died_holding
         for where in QUESTIONS[:3]:
             run.count(where, unchecked=True)
     check_record(folder)
 
 
+@pytest.mark.parametrize("folder", STORES, indirect=True)
 def test_two_open_runs_learn_from_each_other(folder: Path) -> None:
-    with opened(folder)[0]:
-        pass
     one, first = opened(folder)
     two, second = opened(folder)
-    with one, two:
+    with one, two, one._ledger, two._ledger:
         measured = first.count("town = 11")
         assert measured.origin == "measured"
         assert second.count("town = 11").value == measured.value

@@ -41,6 +41,7 @@ PARAMETERS: dict[str, str | None] = {
     "step": "--step 1",
     "table": "--table visits",
     "unit": "--unit person",
+    "version": "--data-version corrected",
     "vintage": "--vintage 2026-01",
     "where": "--where \"age >= 40 AND sex = 'Female'\"",
     "within": "--within 5",

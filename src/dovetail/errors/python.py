@@ -37,6 +37,7 @@ PARAMETERS = {
     "step": "step=1",
     "table": 'table="visits"',
     "unit": 'unit="person"',
+    "version": 'Session(..., version="corrected")',
     "vintage": 'vintage="2026-01"',
     "where": "where=\"age >= 40 AND sex = 'F'\"",
     "within": "within=5",

@@ -50,6 +50,8 @@ class Asker:
     table: Any
     selection: Any
     """Reads the text of a SELECT."""
+    state: str | None = None
+    """Which state of the data is read; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Online:
         self._asked = 0
         self._standing = account.standing()
         thresholds = None if plan.guard is None else account.thresholds(plan.id)
-        measurement = first_measurement(account, plan, asker.analyst, truth)
+        measurement = first_measurement(account, plan, asker.analyst, truth, asker.state)
         self._run = begun_run(plan, measurement, truth, thresholds, self._record)
         if plan.guard is not None:
             self._absorb(account.told(plan.id))

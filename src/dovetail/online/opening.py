@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.errors import LedgerBusy
+from dovetail.errors import LedgerBusy, LedgerError
+from dovetail.errors.remedies import Give
 from dovetail.privacy import Charge
 from dovetail.release.account import Request, Reservation, StoredAnswer
 
@@ -32,16 +33,34 @@ if TYPE_CHECKING:
 _TRIES, _PAUSE = 50, 0.1
 
 
-def first_measurement(account: RunAccount, plan: RunPlan, analyst: str, truth: OccupiedCells) -> str:
-    """Return what the run measured when it was opened, as it is stored; measure it if nobody has."""
+def first_measurement(
+    account: RunAccount, plan: RunPlan, analyst: str, truth: OccupiedCells, state: str | None = None
+) -> str:
+    """Return what the run measured when it was opened, as it is stored; measure it if nobody has.
+
+    With it stands the `state` of the data at that time. Data that were written again since are refused: the
+    run would still be private, but what it has told and promised is about other rows.
+    """
     body = json.dumps({"run": plan.id, "opening": True})
     request = Request(body, Charge.zero(), analyst, key=f"opening of run {plan.id}", plan=plan.id)
     given = _reserved(account, request)
     if isinstance(given, StoredAnswer):
+        _check_state(plan, json.loads(given.answer).get("state"), state)
         return given.answer
-    answer = json.dumps(_measured(plan, truth), separators=(",", ":"))
+    known = {} if state is None else {"state": state}
+    answer = json.dumps(_measured(plan, truth) | known, separators=(",", ":"))
     account.settle(given, answer)
     return answer
+
+
+def _check_state(plan: RunPlan, opened: str | None, now: str | None) -> None:
+    if None not in (opened, now) and opened != now:
+        raise LedgerError(
+            f"The data of run {plan.id} were {opened} when it was opened; now they are {now}.",
+            "Nothing was spent. What the run has told stays in the record. A run over the rows of now is "
+            "another one and paid by itself: name their version.",
+            Give("version"),
+        )
 
 
 def _reserved(account: RunAccount, request: Request) -> Reservation | StoredAnswer:

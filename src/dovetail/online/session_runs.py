@@ -57,10 +57,14 @@ class RunRequest:
         source: str,
         neighbours: Neighbours,
         persons: Persons | None,
+        label: str | None = None,
     ) -> Online:
-        """Pay for the run, or find it paid; then read the data and measure what it begins with."""
+        """Pay for the run, or find it paid; then read the data and measure what it begins with.
+
+        `label` names the version of the data, where their user did: runs of two versions are two.
+        """
         domain = self._domain(asker.table, persons)
-        asked = self._asked(domain, account, source, neighbours)
+        asked = self._asked(domain, account, source, neighbours, label)
 
         def design() -> OnlineDesign:
             return self._designed(domain, account.standing(), neighbours)
@@ -87,7 +91,9 @@ class RunRequest:
             rows=1 if domain.persons is None else domain.persons.max_rows,
         )
 
-    def _asked(self, domain: Domain, account: Opener, source: str, neighbours: Neighbours) -> dict[str, Any]:
+    def _asked(
+        self, domain: Domain, account: Opener, source: str, neighbours: Neighbours, label: str | None
+    ) -> dict[str, Any]:
         """Return what makes two runs the same one."""
         _check_spend(self.spend)
         said = {
@@ -102,6 +108,7 @@ class RunRequest:
             "spend": None if self.spend is None else self.spend.to_dict(),
             "source": source,
             "version": None if account.begun is None else account.begun.version,
+            **({} if label is None else {"label": label}),
         }
         try:
             read: dict[str, Any] = json.loads(json.dumps(said))

@@ -39,6 +39,7 @@ PARAMETERS: dict[str, str | None] = {
     "step": '"step": 1',
     "table": '"table": "visits"',
     "unit": '"unit": "person"',
+    "version": None,
     "vintage": None,
     "where": '"where": "age >= 40"',
     "within": '"within": 5',
