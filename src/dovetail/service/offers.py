@@ -10,16 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.errors import DataError, DovetailError
 from dovetail.ledger import Entry, Ledger
-from dovetail.online.durable_run import Online
 from dovetail.query import Schema
 from dovetail.session import Session
 
 from .settings import Settings
 from .sources import opened_source
+
+if TYPE_CHECKING:
+    from dovetail.online.durable_run import Online
 
 _FRESH = 0.5
 _MOST_SESSIONS = 1000

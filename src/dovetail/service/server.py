@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import uvicorn
@@ -31,6 +33,8 @@ CURATOR = "curator"
 _CODE_LIVES = timedelta(minutes=15)
 _GRACE = 30
 _MOST_WAITING = 256
+# Seconds: a worker of a busy machine may take long to begin.
+_UNWELL = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +89,21 @@ def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
     _quiet()
     ledger = Ledger.open(settings.ledger)
     app = create_app(settings, ledger)
+    if settings.workers > 1:
+        Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     if settings.metrics_port is not None:
         _serve_metrics(app, settings)
     if settings.workers == 1 and hasattr(signal, "SIGHUP"):
         with suppress(ValueError):  # not in the main thread: whoever runs it there reloads by itself
             signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(app, reread)).start())
     return app
+
+
+def _follow(parent: int) -> None:
+    """End this worker when the process that started it is gone, however it ended."""
+    while os.getppid() == parent:
+        sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _reload(app: Gate, reread: Callable[[], Settings] | None) -> None:
@@ -117,6 +130,7 @@ def _config(settings: Settings, reread: Callable[[], Settings] | None) -> uvicor
         ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
         timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=15,
+        timeout_worker_healthcheck=_UNWELL,
         limit_concurrency=_MOST_WAITING,
         lifespan="on",
         ws="none",

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from dovetail.answers.quote import Standing
 from dovetail.check import integer
-from dovetail.designer import compare, design, estimate
-from dovetail.designer.designs import Design
+from dovetail.designer import Design
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
@@ -66,6 +65,8 @@ def designed(body: Wish, request: Request) -> Response:
     service, caller = service_of(request), signed_in(request)
     wanted = _wanted(body)
     if body.estimate:
+        from dovetail.designer import estimate
+
         about = estimate(**dict(wanted))
         figures = ("variance", "mean_abs", "within_95", "epsilon", "rates", "breaks")
         return reply({"estimate": True} | {name: getattr(about, name) for name in figures})
@@ -81,6 +82,8 @@ def designed(body: Wish, request: Request) -> Response:
 @router.post("/v1/compare", summary="Noises side by side at equal privacy")
 def compared(body: Contest) -> Response:
     """The sense in which they are equal is named: zeta, epsilon, or [epsilon, delta, queries]."""
+    from dovetail.designer import compare
+
     at = tuple(body.at) if isinstance(body.at, list) else body.at
     if not isinstance(at, str) and (not isinstance(at, tuple) or len(at) != 3):
         raise InvalidParameter("at", at, "zeta, epsilon or a list of epsilon, delta and queries")
@@ -107,6 +110,8 @@ def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
 @lru_cache(maxsize=256)
 def _designed(wanted: tuple[tuple[str, Any], ...]) -> tuple[Design, dict[str, Any]]:
     """Return a design and its form; what a slider asks again is known."""
+    from dovetail.designer import design
+
     found = design(**dict(wanted))
     return found, found.to_dict() | {"density": _density(found.noise)}
 

@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dovetail.audit import sampler
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.record import Release, public_record
 from dovetail.noise import IntegerNoise
@@ -79,6 +78,8 @@ def verify(request: Request) -> Response:
 
 @lru_cache(maxsize=64)
 def _certified(text: str) -> dict[str, Any]:
+    from dovetail.audit import sampler
+
     noise = read_noise(json.loads(text))
     assert isinstance(noise, IntegerNoise)
     found = sampler(noise)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
-from dovetail.online.durable_run import Online
-from dovetail.online.planner import OnlineDesign
-from dovetail.online.run_plan import RunPlan, stored_run
 from dovetail.privacy import Budget
 from dovetail.query.partitions import Bins
 from dovetail.query.reading import read_axis
@@ -26,6 +23,11 @@ from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 
 from .questions import Asker
+
+if TYPE_CHECKING:
+    from dovetail.online.durable_run import Online
+    from dovetail.online.planner import OnlineDesign
+    from dovetail.online.run_plan import RunPlan
 
 router = APIRouter(route_class=KeyRoute, tags=["Online runs"])
 _MOST_CELLS = 10**7
@@ -83,7 +85,7 @@ def listed(request: Request, dataset: str | None = None) -> Response:
     for offer in offers:
         if offer.entry.number in granted:
             states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
-            found += [_run(each, offer.entry.name) for each in states if stored_run(each) is not None]
+            found += [_run(each, offer.entry.name) for each in states if read_run(each) is not None]
     return reply({"runs": found, "next": None})
 
 
@@ -132,7 +134,7 @@ def _found(service: Service, request: Request, public: str) -> tuple[Asker, Plan
         if offer.entry.number in granted:
             asker = Asker.of(offer.entry.name, request)
             state = next((each for each in asker.plans() if each.public == public), None)
-            if state is not None and stored_run(state) is not None:
+            if state is not None and read_run(state) is not None:
                 return asker, state
     raise not_found()
 
@@ -142,7 +144,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
     kept = asker.offer.runs.get((asker.caller.name, state.public))
     if kept is not None:
         return kept
-    run = stored_run(state)
+    run = read_run(state)
     assert run is not None
     axes = [read_axis(each) for each in run.asked["axes"]]
     bins = {axis.field.name: list(axis.edges) for axis in axes if isinstance(axis, Bins)}
@@ -172,7 +174,7 @@ def _design(made: OnlineDesign, name: str) -> dict[str, Any]:
 
 
 def _run(state: PlanState, name: str) -> dict[str, Any]:
-    run = stored_run(state)
+    run = read_run(state)
     assert run is not None
     return {
         "id": state.public,
@@ -187,6 +189,14 @@ def _run(state: PlanState, name: str) -> dict[str, Any]:
         "price": forms.amount(state.charge),
         "text": f"{len(run.shape)} columns, {run.updates} updates, paid {state.charge}",
     }
+
+
+def read_run(state: PlanState) -> RunPlan | None:
+    """Return the run that a plan of the ledger is, None for another plan."""
+    # Online answering takes long to load, and many services never use it.
+    from dovetail.online.run_plan import stored_run
+
+    return stored_run(state)
 
 
 def columns_of(run: RunPlan) -> list[str]:

@@ -1,0 +1,210 @@
+"""Real processes: start and stop, several workers, a worker that dies, a ledger on a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import httpx2
+import pytest
+
+import dovetail as dv
+from dovetail.ledger import Ledger
+
+PATIENCE = 120.0
+
+
+class Running:
+    """A service that was started as a user starts it."""
+
+    def __init__(self, folder: Path, words: list[str]) -> None:
+        self.output = folder / "output.txt"
+        self.errors = folder / "errors.txt"
+        command = [sys.executable, "-m", "dovetail", "serve", *words, "--port", "0", "--no-open"]
+        with self.output.open("w") as out, self.errors.open("w") as err:
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder)
+        self.address = self._found(r"serves at (http\S+?)\.\s")
+        self._wait()
+
+    def _found(self, pattern: str) -> str:
+        until = monotonic() + PATIENCE
+        while monotonic() < until and self.process.poll() is None:
+            match = re.search(pattern, self.output.read_text())
+            if match:
+                return match[1]
+            sleep(0.05)
+        raise AssertionError(self.errors.read_text())
+
+    def _wait(self) -> None:
+        until = monotonic() + PATIENCE
+        while monotonic() < until:
+            with suppress(httpx2.HTTPError):
+                if httpx2.get(f"{self.address}/readyz", timeout=5).status_code == 200:
+                    return
+            sleep(0.05)
+        raise AssertionError(self.errors.read_text())
+
+    @property
+    def key(self) -> str:
+        """The curator's key, which is printed once."""
+        return self._found(r"Curator key\s+(dvt_\S+)")
+
+    def ask(self, method: str, path: str, key: str, body: Any = None, retry: str = "") -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": retry or os.urandom(8).hex()}
+        return httpx2.request(method, self.address + path, headers=headers, json=body, timeout=60)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    running: list[Running] = []
+
+    def start(*words: str) -> Running:
+        running.append(Running(tmp_path, list(words)))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.stop()
+
+
+def analyst(service: Running, curator: str, epsilon: str) -> str:
+    """Add an analyst with an allotment, and return the key."""
+    person = service.ask("POST", "/v1/analysts", curator, {"name": f"a{os.urandom(4).hex()}"}).json()["id"]
+    grant = {"person": person, "dataset": "adult", "allotment": {"epsilon": epsilon}}
+    assert service.ask("POST", "/v1/grants", curator, grant).status_code == 201
+    return str(service.ask("POST", "/v1/keys", curator, {"person": person}).json()["key"])
+
+
+def test_a_service_starts_answers_reloads_and_stops(run: Any, tmp_path: Path) -> None:
+    service = run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger")
+    key = analyst(service, service.key, "1")
+    body = {"question": {"ask": "count"}, "pay": {"within": 10}}
+    first = service.ask("POST", "/v1/datasets/adult/answers", key, body)
+    assert first.status_code == 200
+    service.process.send_signal(signal.SIGHUP)
+    assert service.ask("GET", "/v1/me", key).status_code == 200
+    assert service.stop() in (0, -signal.SIGTERM)
+    said = service.output.read_text() + service.errors.read_text()
+    assert "Traceback" not in said
+    again = run("adult", "--ledger", "a.ledger")
+    assert "Curator key" not in again.output.read_text()
+    stored = again.ask("POST", "/v1/datasets/adult/answers", key, body).json()
+    assert stored["stored"] is True
+    assert stored["answers"][0]["rows"] == first.json()["answers"][0]["rows"]
+
+
+def test_a_difference_to_the_record_stops_the_start(run: Any, tmp_path: Path) -> None:
+    run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger").stop()
+    with pytest.raises(AssertionError, match="differ in budget"):
+        run("adult", "--budget", "epsilon=4", "--ledger", "a.ledger")
+
+
+def test_another_address_needs_tls_or_a_proxy(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "dovetail",
+        "serve",
+        "adult",
+        "--budget",
+        "epsilon=3",
+        "--host",
+        "0.0.0.0",
+    ]
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "in the clear" in refused.stderr
+
+
+def race(service: Running, key: str, clients: int) -> list[int]:
+    """Let many ask for the last unit at once; return the statuses."""
+
+    def ask(number: int) -> int:
+        body = {
+            "question": {"ask": "count", "where": f"age > {number}"},
+            "pay": {"spend": {"epsilon": "0.2"}},
+        }
+        return int(service.ask("POST", "/v1/datasets/adult/answers", key, body).status_code)
+
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(ask, range(clients)))
+
+
+@pytest.mark.slow
+def test_one_of_a_hundred_wins_the_last_unit_of_four_workers(run: Any, tmp_path: Path) -> None:
+    service = run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger", "--workers", "4")
+    found = race(service, analyst(service, service.key, "0.2"), 100)
+    assert found.count(200) == 1
+    assert set(found) <= {200, 409, 503}
+    service.stop()
+    with Ledger.open(tmp_path / "a.ledger") as ledger:
+        assert ledger.account("adult").spent() == dv.Charge.approximate("0.2")
+        ledger.verify()
+
+
+@pytest.mark.slow
+def test_workers_share_a_ledger_on_a_server(run: Any, postgres_url: str) -> None:
+    service = run("adult", "--budget", "epsilon=3", "--ledger", postgres_url, "--workers", "2")
+    curator = service.key
+    found = race(service, analyst(service, curator, "0.2"), 30)
+    assert found.count(200) == 1
+    assert set(found) <= {200, 409, 503}
+    assert service.ask("GET", "/v1/verify", curator).json()["ok"] is True
+    assert service.stop() in (0, -signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_workers_that_die_under_load_lose_nothing_that_was_shown(run: Any, tmp_path: Path) -> None:
+    service = run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger", "--workers", "2")
+    key = analyst(service, service.key, "2")
+    shown: list[Any] = []
+
+    def ask(number: int) -> None:
+        body = {
+            "question": {"ask": "count", "where": f"age > {number}"},
+            "pay": {"spend": {"epsilon": "0.01"}},
+        }
+        with suppress(httpx2.HTTPError):
+            given = service.ask("POST", "/v1/datasets/adult/answers", key, body, f"n{number}")
+            if given.status_code == 200:
+                shown.append(given.json())
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(120):
+            pool.submit(ask, number)
+            if number % 40 == 20:
+                sleep(0.3)
+                _kill_a_worker(service)
+    service.stop()
+    assert len(shown) > 20
+    with Ledger.open(tmp_path / "a.ledger") as ledger:
+        ledger.verify()
+        record = ledger.export("json")
+        assert ledger.account("adult").spent().epsilon <= 2
+    for each in shown:
+        assert each["id"] in record
+        assert json.dumps(each["answers"][0]["released"][0][0]).strip('"') in record
+
+
+def _kill_a_worker(service: Running) -> None:
+    children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()
+    for child in children:
+        name = Path(f"/proc/{child}/cmdline").read_text()
+        if "spawn_main" in name:
+            os.kill(int(child), signal.SIGKILL)
+            return
