@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.exact.bisection import bracket
-from dovetail.privacy.fourier import power
+from dovetail.privacy.spectrum import power
 
 Floats = NDArray[np.float64]
 

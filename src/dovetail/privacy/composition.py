@@ -9,6 +9,8 @@ from math import exp, expm1, floor, inf, isinf, log, log1p, nextafter
 
 import numpy as np
 
+from dovetail.errors import InvalidParameter
+
 from .atoms import ROUNDING, Atoms, Floats, log_sum_up
 from .curve import Curve
 from .fourier import Placed, dominating, mirrored_up, rounded_up, tilted
@@ -179,6 +181,11 @@ class OneWay:
         if self.infinite() >= 1:
             return np.empty(0), np.empty(0)
         plain = tilted(self._dominating, 0.0)
+        if not len(plain.probabilities):
+            uses = sum(count for _, count in self.parts)
+            raise InvalidParameter(
+                "k", uses, "so few uses that their losses fit a list", "Ask for epsilon_at."
+            )
         return plain.values, plain.probabilities
 
     @cached_property

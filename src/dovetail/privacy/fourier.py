@@ -15,42 +15,18 @@ from math import exp, floor, inf, isfinite, log2, sqrt
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .atoms import BLUR, ROUNDING, Atoms, Floats, Ints, common_unit, log_sum, on_steps, spread
+from .atoms import BLUR, ROUNDING, Atoms, Floats, common_unit, log_sum, on_steps, spread
 from .curve import Curve
+from .spectrum import UNIT_ROUNDOFF, Factor, transform
 
-Spectrum: TypeAlias = NDArray[np.complex128]
 Parts: TypeAlias = Sequence[tuple[Atoms, int]]
 
-_UNIT_ROUNDOFF = 2.0**-53
 _NEGLIGIBLE = -42.0  # ln of the tilted mass that may fall outside the window
 _MOST_POINTS = 2**21
 _GRID_POINTS = 2**16
 _RAISED_POINTS = 2**14
 _PER_DEVIATION = 64
-_SKETCHED = 4096
-_VANISHED = -120.0  # ln of what a frequency may add and is left out
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """Atoms on a lattice, used `uses` times."""
-
-    steps: Ints
-    log_masses: Floats
-    uses: int
-
-    @cached_property
-    def sketch(self) -> tuple[Floats, Floats]:
-        """About the same atoms, but only a few thousand, for moments that need not be exact."""
-        if len(self.steps) <= _SKETCHED:
-            return self.steps.astype(np.float64), self.log_masses
-        width = int(self.steps[-1] - self.steps[0]) // _SKETCHED + 1
-        starts = np.flatnonzero(np.diff((self.steps - self.steps[0]) // width, prepend=-1))
-        totals = np.logaddexp.reduceat(self.log_masses, starts)
-        shares = np.exp(self.log_masses - np.repeat(totals, np.diff(starts, append=len(self.steps))))
-        return np.add.reduceat(shares * self.steps, starts), totals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +212,8 @@ class Tilted:
     def curve(self, infinite: float, start: float) -> Curve:
         """Return delta(epsilon) from `start` on, with the tilt divided out; without a tilt, everywhere."""
         values = self.values
-        lost = self.beyond * exp(min(self.log_scale - self.tilt * float(values[-1]), 700.0))
+        last = float(values[-1]) if len(values) else inf
+        lost = self.beyond * exp(min(self.log_scale - self.tilt * last, 700.0)) if self.beyond else 0.0
         kept = self.probabilities > 0
         if self.tilt == 0:
             lost += self.before
@@ -255,20 +232,29 @@ class Tilted:
 def tilted(losses: Placed, tilt: float) -> Tilted:
     """Return the distribution of the sum under a tilt, from one transform and its inverse.
 
-    Where a window of the sum has too many steps, they become coarser.
+    Where a window of the sum has too many steps, they become coarser, until a single loss has no more than
+    two; then, and where rounding may have done more than all of it, the whole mass counts as outside.
     """
     on = losses.finest
     while (window := _window(on, tilt)) is None:
+        if on.widest <= 2 * on.step:
+            return _unseen(on, tilt)
         on = losses.coarser(4 * on.step)
     first, last, before, beyond = window
     points = 1 << max(3, (last - first).bit_length())
-    product, error = _transform(on, tilt, points)
+    product, error = transform(on.factors, tilt * on.step, points)
+    if not error < 1:
+        return _unseen(on, tilt)
     whole = np.fft.irfft(product, points)
     size = sqrt(2 * float(np.sum(np.abs(product) ** 2)) / points)  # at least the 2-norm of the result
-    error += 16 * log2(points) * _UNIT_ROUNDOFF * size
+    error += 16 * log2(points) * UNIT_ROUNDOFF * size
     # Sums are known modulo `points`; what wraps around can only add to what is there.
     probabilities = np.maximum(np.roll(whole, -(first % points)), 0.0)[: last - first + 1] + error
     return Tilted(on, tilt, first, probabilities, on.log_moment(tilt), before, beyond)
+
+
+def _unseen(on: Lattice, tilt: float) -> Tilted:
+    return Tilted(on, tilt, 0, np.empty(0), on.log_moment(tilt), before=1.0, beyond=0.0)
 
 
 def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
@@ -301,54 +287,3 @@ def _chernoff(on: Lattice, tilt: float, edge: int, rough: float) -> float:
         if best < _NEGLIGIBLE:
             break
     return best
-
-
-def _transform(on: Lattice, tilt: float, points: int) -> tuple[Spectrum, float]:
-    """Return the transform of the sum's distribution and a bound on the error of each probability.
-
-    Forward: the 2-norm of the error of a transform is at most 16·log2(n) roundoffs of the 2-norm of the
-    result (Higham 2002, Theorem 24.2, with room). Powers: a product of k factors errs by k·sqrt(5) roundoffs.
-    """
-    relative = 16 * log2(points) * _UNIT_ROUNDOFF
-    factors: list[tuple[Spectrum, Floats, float, int]] = []
-    log_size = np.zeros(points // 2 + 1)
-    for factor in on.factors:
-        vector = _tilted_vector(factor, tilt * on.step, points)
-        spectrum = np.fft.rfft(vector)
-        # Not by BLAS, whose threads cost more than they bring where a machine is busy.
-        norm = relative * sqrt(points * float(np.sum(vector * vector)))
-        bound = np.abs(spectrum) + norm
-        log_size += factor.uses * np.log(bound)
-        factors.append((spectrum, bound, norm, factor.uses))
-    # Of many uses only the frequencies near a few peaks are left.
-    kept = np.flatnonzero(log_size > _VANISHED)
-    sizes = np.exp(log_size[kept]) * (1 + (np.abs(log_size[kept]) + 8) * ROUNDING)
-    product = np.zeros(points // 2 + 1, dtype=np.complex128)
-    product[kept] = 1.0
-    uses = sum(count for *_, count in factors)
-    error = sqrt(5) * _UNIT_ROUNDOFF * 1.1 * uses * 2 * float(np.sum(sizes)) / points + exp(_VANISHED)
-    for spectrum, bound, norm, count in factors:
-        product[kept] *= power(spectrum[kept], count)
-        error += count * norm * sqrt(2 * float(np.sum((sizes / bound[kept]) ** 2))) / points
-    return product, error
-
-
-def _tilted_vector(factor: Factor, tilt: float, points: int) -> Floats:
-    exponents = factor.log_masses + tilt * factor.steps
-    total = log_sum(exponents)
-    sizes = np.abs(factor.log_masses) + np.abs(tilt * factor.steps) + abs(total) + 8
-    weights = np.exp(exponents - total) * (1 + sizes * ROUNDING)
-    return np.asarray(np.bincount(factor.steps % points, weights, points), np.float64)
-
-
-def power(base: Spectrum, exponent: int) -> Spectrum:
-    """Return an array to a whole power by repeated squaring, whose rounding errors are known."""
-    result = np.ones_like(base)
-    square = base
-    while exponent:
-        if exponent & 1:
-            result = result * square
-        exponent >>= 1
-        if exponent:
-            square = square * square
-    return result
