@@ -54,4 +54,11 @@ export function meaning(budget: Budget, whom: string): string {
   }
 }
 
+/** An exact number as people type it: 1/1000000 is 1e-6. */
+export function editable(value: string | null | undefined): string {
+  if (!value?.includes('/')) return value ?? ''
+  const size = number(value)
+  return size < 1e-3 ? size.toExponential() : String(size)
+}
+
 export const whom = (unit: string | null | undefined): string => (unit ? 'a person' : 'a row')

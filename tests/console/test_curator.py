@@ -1,4 +1,4 @@
-"""The curator's path: data set, schema, who is protected, budget, people, overview."""
+"""The curator's path: dataset, schema, who is protected, budget, people, overview."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_the_whole_path_from_a_file_to_the_first_answer(
     page.get_by_label("Column that names the person").select_option("person")
     page.get_by_label("Rows of one person, at most").fill("2")
     page.get_by_role("button", name="Protect each person").click()
-    page.get_by_label("Name of the data set").fill("people")
-    page.get_by_role("button", name="Publish the data set").click()
+    page.get_by_label("Name of the dataset").fill("people")
+    page.get_by_role("button", name="Publish the dataset").click()
     page.get_by_role("heading", name="people is published. Who asks first?").wait_for()
     page.get_by_label("Name").fill("Dora")
     page.get_by_role("button", name="Grant it and make a key").click()
@@ -165,7 +165,7 @@ def test_a_key_is_shown_once_and_a_revoked_one_stops_at_the_next_request(
     page = signed_in(service, "carl", "people")
     page.get_by_label("Name").fill("Nora")
     page.get_by_role("button", name="Add", exact=True).click()
-    page.get_by_role("button", name="Grant a data set").click()
+    page.get_by_role("button", name="Grant a dataset").click()
     page.get_by_role("button", name="Grant this").click()
     page.get_by_text("left of ε 9").first.wait_for()
     page.get_by_role("button", name="Make a key").click()

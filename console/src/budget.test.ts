@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { currency, editable, limit, meaning, rest, share, spent } from './budget'
+
+const PURE = { currency: 'pure' as const, epsilon: '3', delta: null, zeta: null }
+const BOTH = { epsilon: '3', delta: '1/1000000' }
+const ZETA = { zeta: '0.5', epsilon: '2' }
+
+describe('a budget', () => {
+  it('knows its currency without being told', () => {
+    expect([PURE, BOTH, ZETA].map(currency)).toEqual(['pure', 'approximate', 'zeta'])
+  })
+  it('never shows zeta without the worst case', () => {
+    expect(limit(ZETA)).toBe('ζ 0.5, worst case ε 2')
+    expect(meaning(ZETA, 'a row')).toContain('in the worst case')
+    expect(rest({ zeta: '0.2', epsilon: '1.2345' })).toBe('ζ 0.2, ε 1.23')
+  })
+  it('says delta as the guarantees say it', () => {
+    expect(meaning(BOTH, 'a person')).toBe(
+      'With probability 1 − 10⁻⁶ everything that is asked acts like answers after which someone who is 50 % sure that a person is in the data is at most 95.3\u00a0% sure.',
+    )
+  })
+  it('rounds what was spent up', () => {
+    expect(spent({ epsilon: '0.10001', zeta: '0.1', delta: '0' })).toBe('ε 0.101')
+    expect(spent({ epsilon: null, zeta: null, delta: '0.000001' })).toBe('ε without bound, δ 10⁻⁶')
+  })
+  it('is gone by what no longer remains', () => {
+    const amount = { epsilon: '1', zeta: '1', delta: '0' }
+    const text = { budget: '', spent: '', remaining: '' }
+    expect(share({ budget: PURE, spent: amount, remaining: { epsilon: '0.75' }, text })).toBe(0.75)
+    expect(share({ budget: PURE, spent: amount, remaining: { epsilon: '-1' }, text })).toBe(1)
+  })
+  it('is edited as a decimal', () => {
+    expect(editable('1/1000000')).toBe('1e-6')
+    expect(editable('1/8')).toBe('0.125')
+    expect(editable('3')).toBe('3')
+  })
+})
