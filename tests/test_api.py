@@ -45,7 +45,7 @@ FIXED = {
     "PrivacyLoss.compose": "(self, k)",
     "PrivacyLoss.then": "(self, other)",
     "PrivacyLoss.charge": "(self)",
-    "PrivacyLoss.plot": "(self)",
+    "PrivacyLoss.plot": "(self, *, ax=None)",
     "privacy.published_zeta": "(noise)",
     "privacy.equivalent_epsilon": "(noise_family, zeta)",
     "Budget.pure": "(epsilon)",

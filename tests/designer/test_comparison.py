@@ -82,3 +82,23 @@ def test_what_is_no_noise_is_refused_by_name() -> None:
         dv.compare({"mine": 3})  # type: ignore[dict-item]
     with pytest.raises(InvalidParameter, match="finite"):
         dv.compare({"first": dv.DiscreteGaussian(1)}, at="epsilon")
+
+
+def test_a_loss_of_ones_own_stands_beside_noises_as_it_is() -> None:
+    own = dv.PrivacyLoss.from_pmfs([0.75, 0.25], [0.25, 0.75])
+    found = dv.compare({"geometric": dv.Geometric(1), "own": own}, at="epsilon")
+    assert found.rows[1].noise is None
+    assert not found.rows[1].matched
+    assert found.rows[1].epsilon == own.epsilon
+    assert found.to_dict()["rows"][1]["variance"] is None
+    assert "own *" in repr(found)
+    led = dv.compare({"own": own, "geometric": dv.Geometric(1)}, at="epsilon")
+    assert led.rows[0].matched
+    assert led.rows[1].epsilon == pytest.approx(own.epsilon, rel=1e-6)
+
+
+def test_the_picture_has_the_worst_case_beside_zeta() -> None:
+    figure = dv.compare({"mixture": dv.GeometricMixture(0.2, 1, 5), "gauss": dv.DiscreteGaussian(3)}).plot()
+    told = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    assert told == ["zeta (on average)", "worst-case epsilon"]
+    assert "without bound" in [text.get_text() for text in figure.axes[1].texts]

@@ -360,3 +360,23 @@ def test_more_uses_than_rounding_lets_through_are_refused():
     assert 0.3 < loss.epsilon_at("1e-6") < 1.6
     with pytest.raises(InvalidParameter, match="1000000000"):
         privacy_loss(Geometric(1)).compose(10**9 + 1)
+
+
+def test_distributions_may_be_arrays_or_mappings() -> None:
+    listed = PrivacyLoss.from_pmfs([0.5, 0.5, 0], [0.25, 0.25, 0.5])
+    arrays = PrivacyLoss.from_pmfs(np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5]))
+    mapped = PrivacyLoss.from_pmfs({"a": 0.5, "b": 0.5}, {"b": 0.25, "a": 0.25, "c": 0.5})
+    for other in (arrays, mapped):
+        assert (other.zeta, other.delta(1), other.epsilon) == (listed.zeta, listed.delta(1), listed.epsilon)
+    with pytest.raises(InvalidParameter, match="given like p"):
+        PrivacyLoss.from_pmfs({"a": 1}, [1])
+    with pytest.raises(InvalidParameter, match="one list"):
+        PrivacyLoss.from_pmfs(np.eye(2), np.eye(2))
+
+
+def test_a_loss_is_drawn_into_given_axes() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    assert privacy_loss(Geometric(1)).plot(ax=axes) is axes.figure
+    assert axes.get_xlabel() == "privacy loss"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from math import ceil, floor, inf, log, log10
+from math import ceil, floor, inf, isnan, log, log10, nan
 from typing import Any
 
 from dovetail import check
@@ -38,10 +38,13 @@ _WIDEST = 1e5
 
 @dataclass(frozen=True)
 class Row:
-    """One noise of a comparison; `matched` is False where no scale brings it to the level, to 1e-6."""
+    """One noise of a comparison; `matched` is False where no scale brings it to the level, to 1e-6.
+
+    A mechanism that is known by its privacy loss alone has no noise; nothing is known of its errors (nan).
+    """
 
     name: str
-    noise: Noise
+    noise: Noise | None
     matched: bool
     zeta: float
     epsilon: float
@@ -63,7 +66,12 @@ class Comparison:
         table: list[tuple[str, ...]] = [heads]
         for row in self.rows:
             numbers = (row.zeta, row.epsilon, row.mean_abs, row.variance, row.within_95)
-            table.append((row.name + ("" if row.matched else " *"), *(f"{number:.5g}" for number in numbers)))
+            table.append(
+                (
+                    row.name + ("" if row.matched else " *"),
+                    *("-" if isnan(number) else f"{number:.5g}" for number in numbers),
+                )
+            )
         widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
         lines = [f"At equal {self.at}"]
         lines += [
@@ -73,39 +81,50 @@ class Comparison:
             lines.append("* no scale of this noise has this guarantee, to 1e-6; compare it with care")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form; null means without bound."""
         return {
             "at": self.at,
             "rows": [
-                {"asked": row.name, "noise": row.noise.to_dict(), "matched": row.matched}
-                | {name: finite(getattr(row, name)) for name in _FIGURES}
+                {
+                    "asked": row.name,
+                    "noise": None if row.noise is None else row.noise.to_dict(),
+                    "matched": row.matched,
+                }
+                | {name: _known(getattr(row, name)) for name in _FIGURES}
                 for row in self.rows
             ],
         }
 
     def plot(self) -> Any:
-        """Draw the chance of each error size; return the Matplotlib figure."""
+        """Draw the chance of each error, and zeta beside the worst case; return the Matplotlib figure."""
         import numpy as np
 
         from dovetail.plots.design import comparison
 
         # One very wide noise should not press the others into a corner.
-        reaches = sorted(row.noise.quantile_abs(0.999) for row in self.rows)
+        drawn = {row.name: row.noise for row in self.rows if row.noise is not None}
+        reaches = sorted(noise.quantile_abs(0.999) for noise in drawn.values()) or [1.0]
         top = int(min(reaches[-1], 3 * reaches[len(reaches) // 2])) + 1
         sizes = np.arange(top + 1)
         names = {
             row.name: row.name if row.matched else f"{row.name} (not at this level)" for row in self.rows
         }
-        curves = {names[row.name]: 1 - np.asarray(row.noise.within(sizes)) for row in self.rows}
-        return comparison(sizes, curves, f"At equal {self.at}")
+        curves = {names[name]: 1 - np.asarray(noise.within(sizes)) for name, noise in drawn.items()}
+        costs = {names[row.name]: (row.zeta, row.epsilon) for row in self.rows}
+        return comparison(sizes, curves, costs, f"At equal {self.at}")
 
 
-def compare(noises: Mapping[str, Noise], *, at: str | tuple[Real, Real, int] = "zeta") -> Comparison:
+def compare(
+    noises: Mapping[str, Noise | PrivacyLoss], *, at: str | tuple[Real, Real, int] = "zeta"
+) -> Comparison:
     """Scale noises to equal privacy for counts and put their errors side by side.
 
     With "zeta" or "epsilon" the first noise stays as it is and sets the level; with (epsilon, delta, queries)
-    every noise is scaled until that many queries cost just this.
+    every noise is scaled until that many queries cost just this. A `PrivacyLoss` of a mechanism of your own
+    stands beside them as it is: it cannot be scaled.
 
     >>> from dovetail.noise import Geometric, GeometricMixture
     >>> rows = compare({"mixture": GeometricMixture(0.2, 1, 5), "geometric": Geometric(1)}, at="zeta").rows
@@ -115,20 +134,22 @@ def compare(noises: Mapping[str, Noise], *, at: str | tuple[Real, Real, int] = "
     if not isinstance(noises, Mapping) or not noises:
         raise InvalidParameter("noises", noises, "names with noises", "Give each noise a name.")
     for name, noise in noises.items():
-        if not isinstance(noise, Noise):
-            raise InvalidParameter(f"noises[{name!r}]", noise, "a noise", "For example geometric noise.")
+        if not isinstance(noise, Noise | PrivacyLoss):
+            raise InvalidParameter(
+                f"noises[{name!r}]", noise, "a noise or a privacy loss", "For example geometric noise."
+            )
     cost, level, label = _sense(at, next(iter(noises.values())))
     return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
 
 
-def _sense(at: Any, first: Noise) -> tuple[Callable[[PrivacyLoss], float], float, str]:
+def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss], float], float, str]:
     """Return what is made equal: a cost that falls with the scale, its level, and its name."""
     if isinstance(at, str):
         check.choice("at", at, ("zeta", "epsilon"), _FIX)
         cost: Callable[[PrivacyLoss], float] = (
             (lambda loss: loss.zeta) if at == "zeta" else (lambda loss: loss.epsilon)
         )
-        level = cost(privacy_loss(first))
+        level = cost(_loss(first))
         if level == inf:
             raise InvalidParameter("noises", first, f"led by one whose {at} is finite", "Put another first.")
         return cost, level, f"{at} {level:.4g}"
@@ -141,7 +162,10 @@ def _sense(at: Any, first: Noise) -> tuple[Callable[[PrivacyLoss], float], float
     return (lambda loss: log(max(loss.compose(queries).delta(epsilon), 1e-300)) - log(delta)), 0.0, name
 
 
-def _row(name: str, noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -> Row:
+def _row(name: str, noise: Noise | PrivacyLoss, cost: Callable[[PrivacyLoss], float], level: float) -> Row:
+    if isinstance(noise, PrivacyLoss):
+        met = abs(cost(noise) - level) <= _MET * (abs(level) or 1.0)
+        return Row(name, None, met, noise.zeta, noise.epsilon, nan, nan, nan, nan)
     found = _matched(noise, cost, level)
     shown = noise if found is None else found
     loss = privacy_loss(shown)
@@ -156,6 +180,14 @@ def _row(name: str, noise: Noise, cost: Callable[[PrivacyLoss], float], level: f
         shown.quantile_abs(0.95),
         shown.entropy(),
     )
+
+
+def _loss(given: Noise | PrivacyLoss) -> PrivacyLoss:
+    return given if isinstance(given, PrivacyLoss) else privacy_loss(given)
+
+
+def _known(figure: float) -> float | None:
+    return None if isnan(figure) else finite(figure)
 
 
 def _matched(noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -> Noise | None:

@@ -147,7 +147,13 @@ class Design:
         return picture(self)
 
     def __repr__(self) -> str:
-        return f"Design({self.noise!r}, queries={self.task.queries}, variance={self.utility.variance:.6g})"
+        total, point = self.total, self.point
+        worst = f"epsilon {total.epsilon:.4g}" if total.epsilon < inf else "no bound on epsilon"
+        promised = "" if point is None else f"epsilon {point[0]:.4g} at delta {point[1]:.4g}, "
+        return (
+            f"<design for {self.queries} queries: {self.noise!r}, 95 % within ±{self.utility.within_95:g}; "
+            f"all together {promised}{worst} in the worst case>"
+        )
 
 
 def design(

@@ -27,6 +27,7 @@ private value.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import remedies
@@ -100,6 +101,15 @@ class DovetailError(Exception):
 
     def __str__(self) -> str:
         return " ".join([self.statement, *map(words, self.remedies)])
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows: the line that was typed and the message, no frame of the package."""
+        from traceback import extract_tb, format_list
+
+        inside = str(Path(__file__).parents[1])
+        typed = [frame for frame in extract_tb(self.__traceback__) if not frame.filename.startswith(inside)]
+        # The frames before it are the notebook's own.
+        return [*format_list(typed[-1:]), f"{type(self).__name__}: {self}"]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)

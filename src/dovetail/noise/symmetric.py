@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,17 @@ class Noise(ABC):
     def within(self, t: ArrayLike) -> float | Floats:
         """Return P(|Y| <= t)."""
         return blockwise(self._within, t, "t")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw its probabilities (a density on the reals), break-points and 95 % range; return the axes."""
+        from dovetail.plots.noise import draw_noise
+
+        whole, within = hasattr(self, "pmf"), self.quantile_abs(0.95)
+        reach = max(self.quantile_abs(0.999), 2 * within, 1.0)
+        places = np.arange(-ceil(reach), ceil(reach) + 1) if whole else np.linspace(-reach, reach, 801)
+        masses = np.exp(self._log_density(np.abs(places).astype(float)))
+        breaks = [float(point) for point in getattr(self, "breaks", ()) if point <= reach]
+        return draw_noise(places, masses, whole=whole, breaks=breaks, within=within, title=repr(self), ax=ax)
 
     def mean_abs(self) -> float:
         """Return E|Y|, the expected size of the noise."""

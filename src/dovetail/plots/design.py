@@ -56,13 +56,46 @@ def design(
     return figure
 
 
-def comparison(sizes: ArrayLike, misses: Mapping[str, ArrayLike], title: str) -> Any:
-    """Draw the chance of an error above each size, one curve for each noise."""
-    figure = sheet(6.4, 4.2)
-    axes = figure.subplots()
+def comparison(
+    sizes: ArrayLike, misses: Mapping[str, ArrayLike], costs: Mapping[str, tuple[float, float]], title: str
+) -> Any:
+    """Draw the chance of an error above each size, one curve for each noise, and what each costs.
+
+    `costs` holds zeta and the worst-case epsilon, which stand side by side: equal in the one sense is not
+    equal in the other.
+    """
+    figure = sheet(11, 4.2)
+    axes, right = figure.subplots(1, 2, width_ratios=(3, 2))
     _errors(axes, sizes, misses)
     axes.set_title(title)
+    _costs(right, costs)
     return figure
+
+
+def _costs(axes: Any, costs: Mapping[str, tuple[float, float]]) -> None:
+    """Draw zeta and the worst case of each noise as bars; one without bound is written, not drawn."""
+    known = [cost for pair in costs.values() for cost in pair if np.isfinite(cost)]
+    top = max(known, default=1.0)
+    for place, (zeta, worst) in enumerate(costs.values()):
+        for shift, cost, colour in ((-0.2, zeta, _COLOURS[0]), (0.2, worst, _COLOURS[1])):
+            drawn = cost if np.isfinite(cost) else 0.0
+            axes.barh(place + shift, drawn, height=0.36, color=colour)
+            text = f"{cost:.4g}" if np.isfinite(cost) else "without bound"
+            axes.annotate(
+                text,
+                (drawn, place + shift),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+            )
+    for label, colour in (("zeta (on average)", _COLOURS[0]), ("worst-case epsilon", _COLOURS[1])):
+        axes.plot([], [], color=colour, linewidth=6, label=label)
+    axes.set_yticks(range(len(costs)), list(costs), parse_math=False)
+    axes.invert_yaxis()
+    axes.set_xlim(0, top * 1.35)
+    axes.set(xlabel="privacy loss of one answer", title="What each costs")
+    axes.legend(fontsize=8)
 
 
 def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> None:

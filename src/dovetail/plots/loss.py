@@ -11,11 +11,33 @@ from .sheet import sheet
 
 
 def loss(
-    values: ArrayLike, masses: ArrayLike, epsilons: ArrayLike, deltas: ArrayLike, *, zeta: float, worst: float
+    values: ArrayLike,
+    masses: ArrayLike,
+    epsilons: ArrayLike,
+    deltas: ArrayLike,
+    *,
+    zeta: float,
+    worst: float,
+    ax: Any = None,
 ) -> Any:
-    """Draw the probabilities of the losses beside delta(epsilon); return the Matplotlib figure."""
+    """Draw the probabilities of the losses beside delta(epsilon); return the Matplotlib figure.
+
+    Into axes that are given, only the losses are drawn.
+    """
+    if ax is not None:
+        _losses(ax, values, masses, zeta, worst)
+        return ax.figure
     figure = sheet(9, 3.6)
     left, right = figure.subplots(1, 2)
+    _losses(left, values, masses, zeta, worst)
+    shown = np.asarray(deltas, float) > 0
+    right.semilogy(np.asarray(epsilons, float)[shown], np.asarray(deltas, float)[shown], color="tab:blue")
+    right.set(xlabel="epsilon", ylabel="delta", title="What remains beyond epsilon")
+    right.grid(True, which="major", alpha=0.3)
+    return figure
+
+
+def _losses(left: Any, values: ArrayLike, masses: ArrayLike, zeta: float, worst: float) -> None:
     losses, chances = np.asarray(values, float), np.asarray(masses, float)
     seen = chances > 1e-4 * chances.max()
     left.vlines(losses[seen], 0, chances[seen], color="tab:blue", linewidth=3 if seen.sum() < 40 else 0.8)
@@ -28,8 +50,3 @@ def loss(
     left.set(xlabel="privacy loss", ylabel="probability", title="How much an answer gives away")
     left.locator_params(axis="x", nbins=6)
     left.legend()
-    shown = np.asarray(deltas, float) > 0
-    right.semilogy(np.asarray(epsilons, float)[shown], np.asarray(deltas, float)[shown], color="tab:blue")
-    right.set(xlabel="epsilon", ylabel="delta", title="What remains beyond epsilon")
-    right.grid(True, which="major", alpha=0.3)
-    return figure

@@ -8,12 +8,14 @@ A noise made of stretches of decay needs nothing. For any other kind, register a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from math import inf
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dovetail import check
 from dovetail.check import Real
@@ -23,6 +25,9 @@ from dovetail.noise import IntegerNoise, Noise
 
 from .atoms import ROUNDING, Atoms, on_values
 from .segments import shift_loss
+
+Masses: TypeAlias = Sequence[Real] | Mapping[Any, Real] | NDArray[Any]
+"""Probabilities of outcomes: listed, as an array, or by outcome."""
 
 _SHIFT = "Give by how much one row can change the answer, for example 1."
 _MISSING = Fraction(1, 10**9)
@@ -62,15 +67,22 @@ def _known(noise: Noise, shift: Fraction) -> Atoms:
     return shift_loss_of(noise, shift)
 
 
-def atoms_from_pmfs(p: Sequence[Real], q: Sequence[Real]) -> tuple[Atoms, Atoms]:
+def atoms_from_pmfs(p: Masses, q: Masses) -> tuple[Atoms, Atoms]:
     """Return the losses P against Q and Q against P of two listed distributions."""
+    if isinstance(p, Mapping) != isinstance(q, Mapping):
+        raise InvalidParameter("q", type(q).__name__, "given like p: both by outcome, or both as lists")
+    if isinstance(p, Mapping) and isinstance(q, Mapping):
+        outcomes = list(dict.fromkeys([*p, *q]))
+        p, q = ([masses.get(outcome, 0) for outcome in outcomes] for masses in (p, q))
     first, second = _distribution("p", p), _distribution("q", q)
     if len(first) != len(second):
         raise InvalidParameter("q", q, f"as long as p ({len(first)} outcomes)")
     return _listed(first, second), _listed(second, first)
 
 
-def _distribution(name: str, masses: Sequence[Real]) -> list[Fraction]:
+def _distribution(name: str, masses: Any) -> list[Fraction]:
+    if getattr(masses, "ndim", 1) != 1:
+        raise InvalidParameter(name, f"an array of shape {masses.shape}", "one list of probabilities")
     listed = [check.within(f"{name}[{i}]", mass, 0, 1) for i, mass in enumerate(masses)]
     total = sum(listed, Fraction(0))
     if not abs(total - 1) <= _MISSING:

@@ -18,7 +18,7 @@ from dovetail.noise import Noise
 from .atoms import Atoms, Floats
 from .charge import Charge
 from .composition import OneWay
-from .dominating_pairs import atoms_from_pmfs, shift_atoms
+from .dominating_pairs import Masses, atoms_from_pmfs, shift_atoms
 
 # Beyond, what rounding may have done to so many factors would be all that is seen.
 _MOST_USES = 10**9
@@ -38,15 +38,18 @@ class PrivacyLoss:
     backward: OneWay | None = None  # None: the same as forward, as for every shift of symmetric noise
 
     @classmethod
-    def from_pmfs(cls, p: Sequence[Real], q: Sequence[Real]) -> PrivacyLoss:
+    def from_pmfs(cls, p: Masses, q: Masses) -> PrivacyLoss:
         """Return the loss of any mechanism from its two output distributions on neighbouring data.
 
-        Both list the probabilities of the same outcomes. They may miss a sum of 1 by 1e-9, as floats do, and
-        are scaled to it.
+        Both list the probabilities of the same outcomes, as lists or arrays; or both map outcomes to their
+        probabilities, where an outcome that one of them lacks has none there. They may miss a sum of 1 by
+        1e-9, as floats do, and are scaled to it.
 
         >>> loss = PrivacyLoss.from_pmfs([0.75, 0.25], [0.25, 0.75])
         >>> round(loss.epsilon, 12)
         1.098612288668
+        >>> PrivacyLoss.from_pmfs({"yes": 1}, {"yes": 0.5, "no": 0.5}).epsilon
+        inf
         """
         forward, backward = atoms_from_pmfs(p, q)
         return cls(OneWay(((forward, 1),)), OneWay(((backward, 1),)))
@@ -182,8 +185,11 @@ class PrivacyLoss:
         exact: Real = worst if worst == inf else Fraction(worst)
         return Charge.rounded_up(epsilon=exact, zeta=zeta if zeta == inf else Fraction(zeta), renyi=curve)
 
-    def plot(self) -> Any:
-        """Draw the probabilities of the losses and delta(epsilon); return the Matplotlib figure."""
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the probabilities of the losses and delta(epsilon); return the Matplotlib figure.
+
+        With `ax`, only the losses are drawn, into these axes.
+        """
         from dovetail.plots.loss import loss
 
         values, masses = self.atoms
@@ -192,7 +198,9 @@ class PrivacyLoss:
         epsilons = np.linspace(0, min(top, self.epsilon_at("1e-18")), 200)
         deltas = [self.delta(float(epsilon)) for epsilon in epsilons]
         finite = values < inf
-        return loss(values[finite], masses[finite], epsilons, deltas, zeta=self.zeta, worst=self.epsilon)
+        return loss(
+            values[finite], masses[finite], epsilons, deltas, zeta=self.zeta, worst=self.epsilon, ax=ax
+        )
 
     @property
     def _ways(self) -> tuple[OneWay, ...]:

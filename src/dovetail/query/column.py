@@ -12,6 +12,7 @@ from dovetail.errors import InvalidParameter
 
 from .field import KINDS, MOST_CELLS, Constant, Field
 
+_SHOWN = 6
 _BOUNDED = ("integer", "number", "date", "timestamp")
 
 
@@ -72,6 +73,26 @@ class Column:
         if self.values is not None:
             self._may_have("values", ("integer", "text", "boolean", "date"))
             object.__setattr__(self, "values", public_values(reader, self.values))
+
+    def in_words(self) -> str:
+        """Return what is declared of the column, for reading.
+
+        >>> Column("age", "integer", low=0, high=120, step=1).in_words()
+        'integer, from 0 to 120 in steps of 1'
+        """
+        parts = [self.type]
+        if self.low is not None or self.high is not None:
+            ends = [f"from {self.low}"] * (self.low is not None) + [f"to {self.high}"] * (
+                self.high is not None
+            )
+            parts.append(" ".join(ends) + (f" in steps of {self.step}" if self.step is not None else ""))
+        if self.values is not None:
+            some = ", ".join("(missing)" if value is None else str(value) for value in self.values[:_SHOWN])
+            more = ", ..." if len(self.values) > _SHOWN else ""
+            parts.append(f"{len(self.values):,} value{'s' * (len(self.values) != 1)}: {some}{more}")
+        parts += [f"others are {self.other!r}"] if self.other is not None else []
+        parts += ["tells persons apart"] if self.kind == "id" else []
+        return "; ".join([", ".join(parts), *([] if self.reviewed else ["to be reviewed"])])
 
     def _check_reading(self) -> None:
         if self.decimal is not None:

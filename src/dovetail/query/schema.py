@@ -36,7 +36,7 @@ def _unread(source: Any, table: str | None) -> Schema:
     raise NotImplementedError("A schema is drafted by dovetail.engines: import it first.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Schema:
     """The public columns of a table; `place` is the file that they were read from.
 
@@ -76,6 +76,13 @@ class Schema:
             object.__setattr__(self, "zone", checked_zone(self.zone))
         object.__setattr__(self, "derived", _checked_derived(self.derived, names))
         object.__setattr__(self, "lookups", _checked_lookups(self.lookups))
+
+    def __repr__(self) -> str:
+        wide = max((len(column.name) for column in self.columns), default=0)
+        many = f"{len(self.columns)} column{'s' * (len(self.columns) != 1)}"
+        lines = [f"  {column.name:<{wide}}  {column.in_words()}" for column in self.columns]
+        more = [f"  {name} = {expression}" for name, expression in self.derived]
+        return "\n".join([f"<schema of {many}>", *lines, *more])
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)

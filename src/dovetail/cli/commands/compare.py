@@ -66,7 +66,7 @@ def compare(
         numbers=5,
     )
     for row in found.rows:
-        name = spelled(row.noise) + ("" if row.matched else " *")
+        name = (row.name if row.noise is None else spelled(row.noise)) + ("" if row.matched else " *")
         figures = (row.epsilon, row.zeta, row.mean_abs, row.variance**0.5, row.within_95)
         shown.add_row(printable(name), *map(number, figures))
     screen.print(shown)
