@@ -272,7 +272,7 @@ class Asking(ABC):
         The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
         the schema. Anything that cannot be answered is an UnsupportedSQL that says where and what instead.
         """
-        from dovetail.answers.table import laid_out
+        from dovetail.answers.layout import laid_out
 
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request

@@ -42,6 +42,17 @@ def told(measure: Measure, value: Fraction, bar: Bar) -> dict[str, str]:
     return written_numbers(value, bar, exact=measure.exact_numbers)
 
 
+def told_if_known(measure: Measure | None, value: Fraction | None, bar: Bar | None) -> dict[str, str | None]:
+    """Return a number that may have no value or no interval as texts; without a measure, it was computed."""
+    if value is None:
+        return dict.fromkeys(ENDS)
+    if bar is None:
+        return {**dict.fromkeys(ENDS), "value": _short(value)}
+    if measure is None:
+        return {**written_numbers(value, bar, exact=False)}
+    return {**told(measure, value, bar)}
+
+
 def written_numbers(value: Fraction, bar: Bar, *, exact: bool) -> dict[str, str]:
     """Return a value and its interval as decimals.
 
@@ -89,19 +100,20 @@ def plain_value(value: Fraction | date) -> int | float | date:
     return value if isinstance(value, date) else plain_number(value)
 
 
-def column_of(values: Sequence[Fraction | date]) -> list[int] | list[float] | list[date]:
+def column_of(values: Sequence[Fraction | date | None]) -> list[Any]:
     """Return the values of a column, which has one type: floats where not all are integers of 64 bits.
+
+    None stays what it is.
 
     >>> column_of([Fraction(1), Fraction(2)]), column_of([Fraction(1), Fraction(2**63)])
     ([1, 2], [1.0, 9.223372036854776e+18])
     """
-    moments = [value for value in values if isinstance(value, date)]
-    numbers = [value for value in values if not isinstance(value, date)]
-    if moments:
-        return moments
-    if all(number.denominator == 1 and -(2**63) <= number < 2**63 for number in numbers):
-        return [int(number) for number in numbers]
-    return [float(number) for number in numbers]
+    if any(isinstance(value, date) for value in values):
+        return list(values)
+    numbers = [value for value in values if isinstance(value, Fraction | int)]
+    whole = all(number.denominator == 1 and -(2**63) <= number < 2**63 for number in numbers)
+    made: Any = int if whole else float
+    return [None if value is None else made(value) for value in values]
 
 
 def drawn_at(value: Fraction | date) -> float:

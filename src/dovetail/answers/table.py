@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -15,18 +15,19 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
-from dovetail.query.measures import Bar
-from dovetail.query.partitions import Axis, Keys
-from dovetail.query.sql import Selection
-from dovetail.query.sql.order import Column, Direction
+from dovetail.query.measures import Bar, Measure
+from dovetail.query.partitions import Axis
+from dovetail.query.sql.formula import Aggregate, aggregates_in, read_formula
+from dovetail.query.sql.order import Column
 
 from .answer import Answer
 from .bounds import bounded
+from .computed import aggregate_values, bar_of, read_from, value_of
 from .csv_format import csv_text
-from .display import MOST_ROWS, amount, cut, notes
+from .display import MOST_ROWS, amount, cut, figure, notes
 from .json_format import FORMAT as ANSWER_FORMAT
 from .json_format import answer_fields, read_document
-from .numbers import column_of, drawn_at, label, plain_value, told, written_key
+from .numbers import column_of, drawn_at, label, plain_value, told_if_known, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ FORMAT = "dovetail.table/2"
 class TableAnswer:
     """Noisy columns side by side; all methods are post-processing and cost nothing.
 
-    `answers` holds the answer behind each aggregate, over all public groups; `places` says which of their
-    cells are shown, in order. Where LIMIT chose groups by their noisy values, a large value is partly large
-    by luck: the error bars of such a column then hold for all groups at once, so also for the chosen ones.
+    `answers` holds what was paid for, over all public groups; `places` says which of their cells are shown,
+    in order. Where HAVING or LIMIT chose groups by noisy values, a large value is partly large by luck: the
+    error bars of a column made of what decided hold for all groups at once, so also for the chosen ones.
     """
 
     text: str
@@ -113,7 +114,7 @@ class TableAnswer:
         found: dict[str, Any] = {}
         for column in self.valued:
             constant = self.constant(column)
-            listed = [plain_value(constant(value)) for value in self.values(column)]
+            listed = [None if each is None else plain_value(constant(each)) for each in self.values(column)]
             # LIMIT 0 leaves nothing to show.
             found[column.name] = listed if self.grouped or not listed else listed[0]
         return next(iter(found.values())) if len(found) == 1 else found
@@ -121,7 +122,7 @@ class TableAnswer:
     @property
     def valued(self) -> list[Column]:
         """The columns that hold noisy values, in order."""
-        return [column for column in self.columns if column.query is not None]
+        return [column for column in self.columns if column.key is None]
 
     @property
     def table(self) -> pyarrow.Table:
@@ -136,26 +137,35 @@ class TableAnswer:
                 made[column.name] = self.keys(column)
                 continue
             bars = self.bars(column, level, simultaneous=simultaneous)
-            listed = (self.values(column), [bar.low for bar in bars], [bar.high for bar in bars])
+            ends: list[list[Any]] = [[bar and getattr(bar, end) for bar in bars] for end in ("low", "high")]
+            constant, listed = self.constant(column), [self.values(column), *ends]
             for title, numbers in zip(column.titles(), listed, strict=True):
-                made[title] = column_of(list(map(self.constant(column), numbers)))
+                made[title] = column_of([None if each is None else constant(each) for each in numbers])
         return tabled(self, made)
 
-    def values(self, column: Column) -> list[Fraction]:
-        """Return the exact values of a column, in the order shown."""
-        assert column.query is not None
-        found = self.answers[column.query].values()
-        return [found[place] for place in self.places]
+    def values(self, column: Column) -> list[Fraction | None]:
+        """Return the exact values of a column, in the order shown; None where it divides by 0."""
+        found = aggregate_values([column.noisy], self.answers)
+        return [value_of(column.noisy, found, place) for place in self.places]
 
-    def bars(self, column: Column, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
-        """Return the exact error bars of a column, in the order shown."""
-        assert column.query is not None
+    def bars(self, column: Column, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar | None]:
+        """Return the exact error bars of a column, in the order shown; None where nothing bounds a number."""
         chance = 1 - probability("level", level, "Give a number such as 0.95.")
+        used = set(aggregates_in(column.noisy))
         # All bars hold together if no column misses: each may use its share of the chance.
-        share = chance / len(self.answers) if simultaneous else chance
-        wide = simultaneous or column.query in self.chosen_by
-        found = self.answers[column.query].bars(1 - share, simultaneous=wide)
-        return [found[place] for place in self.places]
+        share = chance / len(self._aggregates()) if simultaneous else chance / len(used)
+        wide = simultaneous or any(each.answer in self.chosen_by for each in used)
+        told = ((each, read_from(self.answers[each.answer], each)) for each in used)
+        found = {each: answer.bars(1 - share, simultaneous=wide) for each, answer in told}
+        return [bar_of(column.noisy, found, place) for place in self.places]
+
+    def _aggregates(self) -> list[Aggregate]:
+        """Return the noisy numbers that the columns are made of, each once."""
+        return list(dict.fromkeys(each for column in self.valued for each in aggregates_in(column.noisy)))
+
+    def noises(self, column: Column) -> list[IntegerNoise]:
+        """Return the noise of each aggregate that a column is made of."""
+        return [read_from(self.answers[each.answer], each).noise for each in aggregates_in(column.noisy)]
 
     def keys(self, column: Column) -> list[Any]:
         """Return the keys of a column, in the order shown."""
@@ -168,12 +178,20 @@ class TableAnswer:
 
     def constant(self, column: Column) -> Callable[[Fraction], Fraction | date]:
         """Return what makes days and times of the numbers of a column that stand for them."""
-        assert column.query is not None
-        return self.answers[column.query].query.measure.constant
+        measure = self.measure(column)
+        return (lambda number: number) if measure is None else measure.constant
+
+    def measure(self, column: Column) -> Measure | None:
+        """Return what a column measures, None where it is computed."""
+        wanted = column.noisy
+        if not isinstance(wanted, Aggregate):
+            return None
+        return read_from(self.answers[wanted.answer], wanted).query.measure
 
     def remarks(self) -> tuple[str, ...]:
         """Return what must be said beside these numbers, each once."""
-        return tuple(dict.fromkeys(remark for each in self.answers for remark in each.remarks()))
+        told = (read_from(self.answers[each.answer], each) for each in self._aggregates())
+        return tuple(dict.fromkeys(remark for each in told for remark in each.remarks()))
 
     def to_csv(self) -> str:
         """Return the columns as CSV, each noisy value followed by its low and high end."""
@@ -192,12 +210,12 @@ class TableAnswer:
         """Return one dictionary per row: keys, and of a noisy column value, low and high, as decimals."""
         rows: list[dict[str, Any]] = [{} for _ in self.places]
         for column in self.columns:
-            if column.query is None:
+            if column.key is not None:
                 cells: list[Any] = [written_key(key) for key in self.keys(column)]
             else:
-                measure = self.answers[column.query].query.measure
+                measure = self.measure(column)
                 pairs = zip(self.values(column), self.bars(column, self.level), strict=True)
-                cells = [told(measure, value, bar) for value, bar in pairs]
+                cells = [told_if_known(measure, value, bar) for value, bar in pairs]
             for row, cell in zip(rows, cells, strict=True):
                 row[column.name] = cell
         return rows
@@ -211,7 +229,13 @@ class TableAnswer:
             **facts(self),
             "sql": self.text,
             "columns": [
-                {"name": each.name, "spelling": each.spelling, "key": each.key, "answer": each.query}
+                {
+                    "name": each.name,
+                    "spelling": each.spelling,
+                    "key": each.key,
+                    "answer": each.query,
+                    "formula": None if each.formula is None else each.formula.to_dict(),
+                }
                 for each in self.columns
             ],
             "rows": self.rows(),
@@ -230,9 +254,9 @@ class TableAnswer:
         data = read_document(text, (FORMAT,))
         try:
             shared = data | {"schema": ANSWER_FORMAT, "rows": []}
-            named = ("name", "spelling", "key", "answer")
-            columns = tuple(Column(*(each[name] for name in named)) for each in data["columns"])
             answers = tuple(Answer(**answer_fields(shared | each)) for each in data["asked"])
+            axes = [answer.query.partition for answer in answers]
+            columns = tuple(_read_column(each, axes) for each in data["columns"])
             return cls(data["sql"], columns, answers, tuple(data["places"]), frozenset(data["chosen_by"]))
         except (LookupError, TypeError) as error:
             raise InvalidParameter("text", data, f"a whole answer of the format {FORMAT}") from error
@@ -248,14 +272,15 @@ class TableAnswer:
         labels = self.answers[0].query.cell_keys()
         names = [", ".join(map(label, labels[place])) or column.name for place in self.places]
         shown, values = self.constant(column), self.values(column)
+        known = [(value, bar) for value, bar in zip(values, bars, strict=True) if value is not None and bar]
         return draw_bars(
-            names,
-            [drawn_at(shown(value)) for value in values],
-            [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
-            amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
+            [name for name, value, bar in zip(names, values, bars, strict=True) if value is not None and bar],
+            [drawn_at(shown(value)) for value, _ in known],
+            [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for _, bar in known],
+            amounts=[amount(value, bar, shown) for value, bar in known],
             title=headed(self, column.name),
             scale=axis_words(self, f"error bars at {percent(self.level)}"),
-            times=any(isinstance(shown(value), date) for value in values[:1]),
+            times=any(isinstance(shown(value), date) for value, _ in known[:1]),
             ax=ax,
         )
 
@@ -270,37 +295,10 @@ class TableAnswer:
         return as_html(self)
 
 
-def laid_out(text: str, selection: Selection, answers: Sequence[Answer]) -> TableAnswer:
-    """Order and cut the answers as the SELECT says; all of it looks at noisy values only."""
-    places = list(range(len(answers[0].cells)))
-    # The last criterion first: sorting keeps the order of equals.
-    for direction in reversed(selection.order):
-        ranks = _ranks(direction, answers)
-        places.sort(key=ranks.__getitem__, reverse=direction.descending)
-    chosen: set[int] = set()
-    if selection.limit is not None and selection.limit < len(places):
-        places = places[: selection.limit]
-        chosen = {d.column.query for d in selection.order if d.column.query is not None}
-    return TableAnswer(text, selection.columns, tuple(answers), tuple(places), frozenset(chosen))
-
-
-def _ranks(direction: Direction, answers: Sequence[Answer]) -> list[Any]:
-    """Return by what each cell is sorted."""
-    if direction.column.query is not None:
-        return list(answers[direction.column.query].values())
-    question, key = answers[0].query, direction.column.key
-    assert key is not None
-    rank = _label_ranks(question.axes[key], direction.descending)
-    return [rank[labels[key]] for labels in question.cell_keys()]
-
-
-def _label_ranks(axis: Axis, descending: bool) -> dict[Any, int]:
-    """Rank the labels of an axis: by value, then "other", then missing; these two are last either way."""
-    assert isinstance(axis, Keys)
-    known = sorted((value for value in axis.values if value is not None), key=lambda value: (value,))
-    last = [label for label in (axis.other, None) if label in axis.labels and label not in known]
-    ordered: list[Any] = [*reversed(last), *known] if descending else [*known, *last]
-    return {label: number for number, label in enumerate(ordered)}
+def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> Column:
+    formula = data.get("formula")
+    read = None if formula is None else read_formula(formula, axes)
+    return Column(data["name"], data["spelling"], data["key"], data["answer"], read)
 
 
 def as_text(answer: TableAnswer) -> str:
@@ -309,7 +307,7 @@ def as_text(answer: TableAnswer) -> str:
     for column, texts in zip(answer.columns, cells(answer, MOST_ROWS), strict=True):
         listed = [cut(column.name), *map(cut, texts)]
         width = max(map(len, listed))
-        right = column.query is not None
+        right = column.key is None
         columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in listed])
     lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
     return headed(answer, "\n".join([*lines, *_after(answer)]))
@@ -331,13 +329,19 @@ def cells(answer: TableAnswer, most: int) -> list[list[str]]:
     """Return the texts of each column, of the first `most` rows only."""
     shown = []
     for column in answer.columns:
-        if column.query is None:
+        if column.key is not None:
             texts = [label(key) for key in answer.keys(column)]
         else:
             pairs = zip(answer.values(column), answer.bars(column, answer.level), strict=True)
-            texts = [amount(value, bar, answer.constant(column)) for value, bar in pairs]
+            texts = [_amount(value, bar, answer.constant(column)) for value, bar in pairs]
         shown.append(texts[:most])
     return shown
+
+
+def _amount(value: Fraction | None, bar: Bar | None, constant: Callable[[Fraction], Fraction | date]) -> str:
+    if value is None:
+        return "unknown"
+    return f"{figure(constant(value))} (anything)" if bar is None else amount(value, bar, constant)
 
 
 def _after(answer: TableAnswer) -> list[str]:

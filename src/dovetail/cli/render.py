@@ -151,13 +151,16 @@ def show_table(answer: TableAnswer, places: dict[str, str]) -> None:
     screen.print(printable(f"{titled(answer.answers[0])}: {' '.join(answer.text.split())}"), style="bold")
     shown = table(*(printable(column.name) for column in answer.columns))
     for column, made in zip(answer.columns, shown.columns, strict=True):
-        made.justify = "left" if column.query is None else "right"
+        made.justify = "left" if column.key is not None else "right"
     for row in zip(*cells(answer, most), strict=True):
         shown.add_row(*map(printable, row))
     screen.print(shown)
     if len(answer.places) > most:
         screen.print(f"... and {len(answer.places) - most:,} more rows; --csv prints all of them")
-    noises = {column.name: spelled(answer.answers[column.query or 0].noise) for column in answer.valued}
+    noises = {
+        column.name: " and ".join(dict.fromkeys(map(spelled, answer.noises(column))))
+        for column in answer.valued
+    }
     listed = "; ".join(f"{name} {noise}" for name, noise in noises.items())
     named = next(iter(noises.values())) if len(noises) == 1 else listed
     texts = said(answer.answers[0], named, places, answer.remarks(), answer.bounded)

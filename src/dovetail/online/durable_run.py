@@ -109,7 +109,7 @@ class Online:
 
     def sql(self, text: str, *, unchecked: bool = False) -> TableAnswer:
         """Answer one SELECT of COUNT(*), with WHERE, GROUP BY, ORDER BY and LIMIT."""
-        from dovetail.answers.table import laid_out
+        from dovetail.answers.layout import laid_out
 
         selection: Selection = self._asker.selection(text)
         answers = self.batch(selection.queries, unchecked=unchecked)

@@ -15,6 +15,7 @@ from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
 from .bars import Bar, shared_chance
+from .contents import COUNT, centred_sum
 from .measure import Cells, Measure, ValueCount, ValueSum
 from .moves import COUNTED, Component, Reach
 
@@ -45,6 +46,9 @@ class Average(Measure):
     def components(self) -> tuple[Component, ...]:
         width = self.values.high - self.values.low
         return (Component("sum", Reach(width, width)), Component("count", COUNTED))
+
+    def contents(self) -> tuple[str, ...]:
+        return (centred_sum(self.values), COUNT)
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
         return [self._mean(Fraction(total, max(count, 1))) for total, count in cells]

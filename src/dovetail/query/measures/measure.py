@@ -163,6 +163,17 @@ class Measure(ABC):
     def components(self) -> tuple[Component, ...]:
         """Return what is released in each cell."""
 
+    def contents(self) -> tuple[str, ...]:
+        """Return what the integers of each component are; () where no other measure could share them.
+
+        Of the same rows, two components with the same contents are the same integers.
+        """
+        return ()
+
+    def forms(self) -> tuple[Measure, ...]:
+        """Return the measures of the same number, which read it from different components."""
+        return (self,)
+
     def one_integer(self) -> bool:
         """Tell whether a cell's number is its one released integer, times the step."""
         first, *others = self.components()

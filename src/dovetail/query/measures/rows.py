@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from dovetail.query.partitions import Axis
 
+from .contents import COUNT
 from .measure import Measure, RowCount
 from .moves import COUNTED, Component
 
@@ -24,6 +25,9 @@ class Rows(Measure):
 
     def components(self) -> tuple[Component, ...]:
         return (Component("count", COUNTED),)
+
+    def contents(self) -> tuple[str, ...]:
+        return (COUNT,)
 
     def to_dict(self) -> dict[str, Any]:
         return {"count": self.kind}

@@ -16,6 +16,7 @@ from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
 from .bars import Bar, shared_chance
+from .contents import COUNT, centred_sum, named
 from .measure import Cells, Measure, ValueCount, ValueSum
 from .moves import COUNTED, Component, Reach
 
@@ -59,6 +60,9 @@ class Dispersion(Measure):
     def components(self) -> tuple[Component, ...]:
         wide = (("sum", self.width), ("square", self.width**2))
         return (Component("count", COUNTED), *(Component(name, Reach(up, up)) for name, up in wide))
+
+    def contents(self) -> tuple[str, ...]:
+        return (COUNT, centred_sum(self.values), named("sum of squares", self.values))
 
     def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
         from dovetail.workloads.spread import replacements

@@ -17,6 +17,7 @@ import numpy as np
 
 from dovetail.query.partitions import Axis, Steps
 
+from .contents import named
 from .measure import Calibration, Cells, Measure, RowCount, Way
 from .moves import COUNTED, Component
 
@@ -84,6 +85,9 @@ class TreeCounts(Measure, ABC):
             if min((way.worst for way in here), default=inf) > _WORSE * least:
                 break
         return sorted(found, key=lambda way: way.worst)[:_TOLD]
+
+    def contents(self) -> tuple[str, ...]:
+        return tuple(named(f"counts in blocks of {width}", self.steps) for width in self.widths)
 
     def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
         """Return what the released counts of one cell say; asked for again, it is the same object."""

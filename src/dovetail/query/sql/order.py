@@ -1,9 +1,9 @@
-"""Read ORDER BY and LIMIT, which act on the noisy answer and cost nothing."""
+"""The columns of an answer; ORDER BY and LIMIT, which act on its noisy values and cost nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +12,31 @@ from sqlglot import exp
 from dovetail.errors import shown
 
 from .constants import spelled_node
+from .formula import Aggregate, Formula
 from .text import Text
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the answer: a key (which of the grouped columns) or the value of a query.
+    """One column of the answer: a key (which of the grouped columns), the value of a query, or a formula.
 
-    `spelling` is how the item was written, without its alias.
+    `spelling` is how the item was written, without its alias. A `formula` computes the value from several
+    answers, or reads it from one that tells more.
     """
 
     name: str
     spelling: str
     key: int | None = None
     query: int | None = None
+    formula: Formula | None = None
+
+    @property
+    def noisy(self) -> Formula:
+        """What the values of the column are made of."""
+        if self.formula is not None:
+            return self.formula
+        assert self.query is not None
+        return Aggregate(self.query)
 
     def titles(self) -> tuple[str, ...]:
         """Return the names that the column takes in a table, error bars included.
@@ -33,7 +44,7 @@ class Column:
         >>> Column("n", "COUNT(*)", query=0).titles()
         ('n', 'n_low', 'n_high')
         """
-        return (self.name,) if self.query is None else (self.name, f"{self.name}_low", f"{self.name}_high")
+        return (self.name,) if self.key is not None else (self.name, f"{self.name}_low", f"{self.name}_high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +55,46 @@ class Direction:
     descending: bool
 
 
-def read_order(source: Text, part: Any, columns: Sequence[Column]) -> tuple[Direction, ...]:
-    """Return the criteria of an ORDER BY."""
+def read_order(
+    source: Text, part: Any, columns: Sequence[Column], computed: Callable[[Any], Formula | None]
+) -> tuple[Direction, ...]:
+    """Return the criteria of an ORDER BY; `computed` reads what is no column of the answer, if it can."""
     if part is None:
         return ()
     if (at := source.at_word("NULLS")) is not None:
         raise source.refusal("NULLS FIRST and NULLS LAST cannot be chosen: missing keys come last.", at)
-    return tuple(_direction(source, each, columns) for each in part.expressions)
+    return tuple(_direction(source, each, columns, computed) for each in part.expressions)
 
 
-def _direction(source: Text, part: Any, columns: Sequence[Column]) -> Direction:
-    node = part.this if isinstance(part, exp.Ordered) and not part.args.get("with_fill") else part
+def named_column(node: Any, columns: Sequence[Column]) -> Column | None:
+    """Return the column of the answer that a parsed part names or spells."""
     found: list[Column] = []
+    if isinstance(node, exp.Column):
+        found = [column for column in columns if column.name == node.name] or [
+            column for column in columns if column.name.casefold() == node.name.casefold()
+        ]
+    spelling = spelled_node(node)
+    found = found or [column for column in columns if column.spelling == spelling]
+    return found[0] if found else None
+
+
+def _direction(
+    source: Text, part: Any, columns: Sequence[Column], computed: Callable[[Any], Formula | None]
+) -> Direction:
+    node = part.this if isinstance(part, exp.Ordered) and not part.args.get("with_fill") else part
     if (position := whole(node)) is not None:
-        found = list(columns[position - 1 : position]) if position else []
+        found = columns[position - 1] if 0 < position <= len(columns) else None
     else:
-        spelling = spelled_node(node)
-        if isinstance(node, exp.Column):
-            found = [column for column in columns if column.name == node.name] or [
-                column for column in columns if column.name.casefold() == node.name.casefold()
-            ]
-        found = found or [column for column in columns if column.spelling == spelling]
-    if not found:
+        found = named_column(node, columns)
+        if found is None and (formula := computed(node)) is not None:
+            found = Column(spelled_node(node), spelled_node(node), formula=formula)
+    if found is None:
         named = ", ".join(column.name for column in columns)
         raise source.refusal(
             f"ORDER BY {shown(spelled_node(node))} must name a column of the answer: {named}.",
             source.at_node(node) or source.at_word("ORDER"),
         )
-    return Direction(found[0], bool(part.args.get("desc")))
+    return Direction(found, bool(part.args.get("desc")))
 
 
 def read_limit(source: Text, part: Any) -> int | None:

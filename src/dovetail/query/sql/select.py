@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import exp
-
-from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
-from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
-from dovetail.query.condition import Condition
-from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
-from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, public_bounds
+from dovetail.query.queries import Query
 from dovetail.query.schema import Table
-from dovetail.query.times import TIMES
+from dovetail.query.sharing import shared
 
+from .aggregates import Aggregates
 from .constants import spelled_node
-from .derived_columns import derives, field_of
+from .formula import Aggregate, Test, Tests, replaced
 from .lookup_joins import resolved
-from .order import Column, Direction, read_limit, read_order, whole
+from .order import Column, Direction, read_limit, read_order
 from .text import POSSIBLE, Text, read_text
-from .where import Unreadable, condition_of
 
-_USED = ("expressions", "from_", "where", "group", "order", "limit")
+_USED = ("expressions", "from_", "where", "group", "having", "order", "limit")
 # What people try most, and how to get there.
 _INSTEAD = {
     "with_": "Name the columns of the data directly, without WITH.",
     "joins": "Join the tables beforehand, so that each person's rows lie in one table.",
     "distinct": "Groups are distinct already, and COUNT(DISTINCT person) counts persons.",
-    "having": "All public groups are answered, also empty ones: filter the table that comes back.",
     "offset": "All rows of the answer come at once: leave them out of the table that comes back.",
     "windows": "Use COUNT, SUM or AVG with GROUP BY.",
-}
-
-
-_METHODS: dict[type, str] = {
-    exp.Sum: "sum",
-    exp.Avg: "mean",
-    exp.Median: "median",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.WithinGroup: "quantiles",
-}
-_PERCENTILES: dict[type, str] = {exp.PercentileCont: "cont", exp.PercentileDisc: "disc"}
-_EXTREMES: dict[type, tuple[type[Minimum] | type[Maximum], str]] = {
-    exp.Min: (Minimum, "min"),
-    exp.Max: (Maximum, "max"),
-}
-_DEVIATIONS = (exp.StddevPop, exp.StddevSamp, exp.Stddev)
-# STDDEV and VARIANCE alone are of a sample, as in PostgreSQL and DuckDB.
-_SPREADS: dict[type, tuple[type[Variance], bool, str]] = {
-    exp.VariancePop: (Variance, False, "var_pop"),
-    exp.Variance: (Variance, True, "var_samp"),
-    exp.StddevPop: (Std, False, "stddev_pop"),
-    exp.StddevSamp: (Std, True, "stddev_samp"),
-    exp.Stddev: (Std, True, "stddev_samp"),
 }
 
 
@@ -67,6 +36,7 @@ class Selection:
     columns: tuple[Column, ...]
     order: tuple[Direction, ...]
     limit: int | None
+    having: Test | Tests | None = None
 
 
 def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str | None = None) -> Selection:
@@ -86,17 +56,42 @@ def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str
             nodes = part if isinstance(part, list) else [part]
             at = source.at_word(word) or next((source.at_node(n) for n in nodes if hasattr(n, "walk")), None)
             raise source.refusal(f"{word} cannot be answered.", at, _INSTEAD.get(clause, POSSIBLE))
-    reader = _Reader(source, table, unit)
+    reader = Aggregates(source, table, unit)
     reader.check_from(tree.args.get("from_"), called)
-    condition = reader.condition(tree.args.get("where"))
-    by = reader.group(tree.args.get("group"), tree.expressions)
-    queries: dict[Query, int] = {}
-    columns = tuple(reader.column(item, by, condition, queries) for item in tree.expressions)
-    if not queries:
+    reader.read_rows(tree.args.get("where"), tree.args.get("group"), tree.expressions)
+    columns = tuple(reader.column(item, place) for place, item in enumerate(tree.expressions))
+    if not reader.queries:
         raise source.refusal("Nothing is counted or summed.", None, POSSIBLE)
     _check_names(source, columns, tree.expressions)
-    order = read_order(source, tree.args.get("order"), columns)
-    return Selection(tuple(queries), columns, order, read_limit(source, tree.args.get("limit")))
+    having = reader.having(tree.args.get("having"), columns)
+    order = read_order(
+        source, tree.args.get("order"), columns, lambda node: reader.computed(node, columns, order=True)
+    )
+    limit = read_limit(source, tree.args.get("limit"))
+    return _shared(reader, Selection((), columns, order, limit, having))
+
+
+def _shared(reader: Aggregates, found: Selection) -> Selection:
+    """Return a selection whose queries release once what several of its numbers are made of."""
+    queries = list(reader.queries)
+    ways = shared(reader.questions)
+    asked = sorted({place for place, _ in ways})
+    new = {number: Aggregate(asked.index(place), measure) for number, (place, measure) in enumerate(ways)}
+
+    def renewed(column: Column) -> Column:
+        if column.key is not None:
+            return column
+        formula = replaced(column.noisy, new)
+        plain = isinstance(formula, Aggregate) and formula.measure is None
+        return replace(column, query=formula.answer if plain else None, formula=None if plain else formula)
+
+    return replace(
+        found,
+        queries=tuple(queries[place] for place in asked),
+        columns=tuple(map(renewed, found.columns)),
+        order=tuple(replace(each, column=renewed(each.column)) for each in found.order),
+        having=replaced(found.having, new),
+    )
 
 
 def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) -> None:
@@ -110,198 +105,3 @@ def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) 
                 f"Give one another name: {spelled_node(item.unalias())} AS other.",
             )
         taken.update(column.titles())
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    source: Text
-    table: Table
-    unit: str | None
-
-    def refuse(self, node: Any, problem: str, *fixes: Remedy | str) -> UnsupportedSQL:
-        return self.source.refusal(problem, self.source.at_node(node), *fixes)
-
-    def refuse_as(self, node: Any, error: DovetailError) -> UnsupportedSQL:
-        """Return an error about a part of the text, with its place."""
-        return self.refuse(node, error.problem, *error.remedies)
-
-    def outside(self, node: Any) -> UnsupportedSQL:
-        return self.refuse(node, f"{shown(spelled_node(node))} cannot be answered.", POSSIBLE)
-
-    def check_from(self, part: Any, names: set[str]) -> None:
-        if part is None:
-            raise self.source.refusal("FROM is missing.", None, "Write FROM data.")
-        named = part.this
-        plain = isinstance(named, exp.Table) and isinstance(named.this, exp.Identifier)
-        if not plain or _more_than(named, "this", "alias") or _more_than(part, "this"):
-            raise self.refuse(
-                named, f"FROM {shown(spelled_node(named))} cannot be answered.", "Write FROM data."
-            )
-        if named.name.casefold() not in names:
-            known = " or ".join(sorted(names))
-            raise self.refuse(named, f"There is no table {shown(named.name)} here.", f"Write FROM {known}.")
-
-    def condition(self, part: Any) -> Condition | None:
-        if part is None:
-            return None
-        try:
-            return condition_of(part.this, self.table)
-        except Unreadable as error:
-            raise self.refuse_as(error.node, error) from None
-        except RecursionError:
-            raise self.refuse(part, "WHERE is nested too deeply.", "Use IN (...) for a list.") from None
-
-    def group(self, part: Any, items: Sequence[Any]) -> tuple[str, ...]:
-        if part is None:
-            return ()
-        if _more_than(part, "expressions") or not part.expressions:
-            raise self.source.refusal(
-                f"{shown(spelled_node(part).strip())} cannot be answered.",
-                self.source.at_word("GROUP"),
-                "GROUP BY takes columns.",
-            )
-        found = [self._key(self._item(node, items)) for node in part.expressions]
-        if len(set(found)) != len(found):
-            raise self.refuse(part, "A column is named twice after GROUP BY.", "Name it once.")
-        return tuple(found)
-
-    def _item(self, node: Any, items: Sequence[Any]) -> Any:
-        """Return what a position such as the 1 of GROUP BY 1 stands for, or the part itself."""
-        if isinstance(node, exp.Literal) and not node.is_string:
-            number = whole(node) or 0
-            if not 0 < number <= len(items):
-                raise self.refuse(node, f"There is no column {shown(node.this)} in this SELECT.")
-            return items[number - 1].unalias()
-        return node
-
-    def _key(self, node: Any) -> str:
-        name = self._name(node)
-        if derives(node) or name in dict(self.table.schema.derived):
-            return name
-        declared = self.table.schema.get(name)
-        if declared is None or declared.values is None:
-            raise self.refuse(
-                node,
-                f"The groups of {name} are not public.",
-                Declare(name, ("values",)),
-                Ask("histogram", name, one_of=("keys", "bins", "keys:discover")),
-            )
-        return name
-
-    def _name(self, node: Any) -> str:
-        """Return the exact name of a column, or the text of the expression that derives one."""
-        if derives(node):
-            try:
-                return self.table.resolve(field_of(node, self.table, condition_of).name)
-            except Unreadable as error:
-                raise self.refuse_as(error.node, error) from None
-            except InvalidQuery as error:
-                raise self.refuse_as(node, error) from None
-        if not isinstance(node, exp.Column) or _more_than(node, "this"):
-            raise self.outside(node)
-        try:
-            return self.table.resolve(node.name)
-        except InvalidQuery as error:
-            raise self.refuse_as(node, error) from None
-
-    def column(
-        self, item: Any, by: tuple[str, ...], condition: Condition | None, queries: dict[Query, int]
-    ) -> Column:
-        """Read one item after SELECT; its query, if it needs a new one, joins `queries`."""
-        node = item.unalias()
-        if isinstance(item, exp.Alias) and not isinstance(item.args["alias"], exp.Identifier):
-            raise self.outside(item)
-        if isinstance(node, exp.Column) or derives(node):
-            name = self._name(node)
-            if name not in by:
-                raise self.refuse(
-                    node, f"{name} stands outside of COUNT, SUM and AVG.", "Add it to GROUP BY."
-                )
-            return Column(item.alias or name, spelled_node(node), key=by.index(name))
-        query, name = self._query(node, by, condition)
-        try:
-            query.checked(self.table)
-        except (InvalidQuery, InvalidParameter) as error:
-            raise self.refuse_as(node, error) from None
-        number = queries.setdefault(query, len(queries))
-        return Column(item.alias or name, spelled_node(node), query=number)
-
-    def _query(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
-        if isinstance(node, exp.Count) and not _more_than(node, "this", "big_int"):
-            if isinstance(node.this, exp.Star) and not _more_than(node.this):
-                return (Histogram(*by, where=condition) if by else Count(condition)), "count"
-            if isinstance(node.this, exp.Column) and not _more_than(node.this, "this"):
-                column = shown(node.this.name)[1:-1]
-                raise self.refuse(node, f"Write COUNT(*) and add WHERE {column} IS NOT NULL.")
-            if isinstance(node.this, exp.Distinct) and not _more_than(node.this, "expressions"):
-                return self._distinct(node, by, condition)
-        if isinstance(node, exp.Sum | exp.Avg) and not _more_than(node, "this"):
-            name = self._name(node.this)
-            low, high, step = self._bounds(node, name)
-            if isinstance(node, exp.Sum):
-                return Sum(name, low, high, step, condition, by), f"sum_{name}"
-            return Mean(name, low, high, step, condition, by), f"avg_{name}"
-        if type(node) in _SPREADS and not _more_than(node, "this"):
-            kind, sample, title = _SPREADS[type(node)]
-            name = self._name(node.this)
-            bounds = self._bounds(node, name)
-            return kind(name, *bounds, condition, by, sample=sample), f"{title}_{name}"
-        if type(node) in _EXTREMES and not _more_than(node, "this"):
-            extreme, title = _EXTREMES[type(node)]
-            name = self._name(node.this)
-            return extreme(name, *self._bounds(node, name, times=True), condition, by), f"{title}_{name}"
-        if (found := self._quantile(node)) is not None:
-            q, between, name, title = found
-            bounds = self._bounds(node, name, times=True)
-            if title == "median":
-                # Between two days there is no day.
-                days = self.table.kind(name) == "date"
-                query = Median(name, *bounds, condition, by, kind="disc" if days else "cont")
-                return query, f"median_{name}"
-            return Quantiles(name, (q,), *bounds, condition, by, kind=between), f"{title}_{name}"
-        raise self.outside(node)
-
-    def _quantile(self, node: Any) -> tuple[str, Any, str, str] | None:
-        """Return q, how it falls between rows, the column and a title; None for anything else.
-
-        MEDIAN interpolates, as in PostgreSQL's PERCENTILE_CONT(0.5) and in DuckDB.
-        """
-        if isinstance(node, exp.Median) and not _more_than(node, "this"):
-            return "0.5", "cont", self._name(node.this), "median"
-        if not isinstance(node, exp.WithinGroup) or type(node.this) not in _PERCENTILES:
-            return None
-        ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else []
-        plain = len(ordered) == 1 and not _more_than(ordered[0], "this", "nulls_first")
-        q = node.this.this
-        if not plain or not isinstance(q, exp.Literal) or q.is_string or _more_than(node.this, "this"):
-            return None
-        kind = _PERCENTILES[type(node.this)]
-        return q.this, kind, self._name(ordered[0].this), f"percentile_{kind}"
-
-    def _distinct(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
-        names = [self._name(each) for each in node.this.expressions]
-        if self.unit is None or names != [self.unit]:
-            fix = f"Write COUNT(DISTINCT {self.unit})." if self.unit else ProtectPersons()
-            raise self.refuse(node, "Only persons are counted once each: other values are not public.", fix)
-        return CountDistinct(*by, where=condition), f"count_distinct_{self.unit}"
-
-    def _bounds(self, node: Any, name: str, *, times: bool = False) -> tuple[Any, Any, Any]:
-        kind = self.table.kind(name)
-        if kind not in ("integer", "number", None) and not (times and kind in TIMES):
-            can = "only numbers, days and times can be ranked" if times else "only numbers can be summed"
-            raise self.refuse(node, f"The type of {name} is {kind}; {can}.")
-        low, high, step = public_bounds(self.table.field(name, asked="number"), self.table).values()
-        if None in (low, high, step):
-            method = _METHODS.get(type(node), "std" if isinstance(node, _DEVIATIONS) else "variance")
-            raise self.refuse(
-                node,
-                f"The bounds of {name} are not public.",
-                Declare(name, ("low", "high", "step")),
-                Ask(method, name, ("low", "high", "step")),
-            )
-        return low, high, step
-
-
-def _more_than(node: Any, *expected: str) -> bool:
-    """Tell whether a parsed part holds anything besides what is expected."""
-    return any(value for key, value in node.args.items() if key not in expected)

@@ -23,7 +23,7 @@ _POSSIBLE = (
     "Possible are comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
     "BETWEEN ... AND ... and IS NULL."
 )
-_OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
 
@@ -71,7 +71,7 @@ def condition_of(node: Any, table: Table) -> Condition:
     if isinstance(node, exp.Paren) and not node.comments:
         return condition_of(node.this, table)
     if type(node) in _JOINS and not node.comments:
-        return _JOINS[type(node)](condition_of(part, table) for part in _chain(node))
+        return _JOINS[type(node)](condition_of(part, table) for part in chain(node))
     if isinstance(node, exp.Not) and not node.comments:
         return negated(condition_of(node.this, table))
     try:
@@ -84,7 +84,7 @@ def _single(node: Any, table: Table) -> Condition:
     """Return the condition on one column."""
     if node.comments:
         raise InvalidQuery("Where may hold no comment.", _POSSIBLE)
-    if type(node) in _OPERATORS:
+    if type(node) in OPERATORS:
         return _comparison(node, table)
     if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):
         return _member(node, table)
@@ -101,7 +101,7 @@ def _single(node: Any, table: Table) -> Condition:
     raise InvalidQuery(f"A condition cannot hold {shown(spelled_node(node))}.", _POSSIBLE)
 
 
-def _chain(node: Any) -> list[Any]:
+def chain(node: Any) -> list[Any]:
     """Return the operands of a AND b AND c ... without recursion: a long list is not a deep one."""
     parts: list[Any] = []
     waiting = [node]
@@ -115,7 +115,7 @@ def _chain(node: Any) -> list[Any]:
 
 
 def _comparison(node: Any, table: Table) -> Condition:
-    operator = _OPERATORS[type(node)]
+    operator = OPERATORS[type(node)]
     left, right = node.this, node.expression
     if not isinstance(left, exp.Column) and not derives(left):
         left, right, operator = right, left, _FLIPPED[operator]

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from dovetail.answers import Answer, Quote
-from dovetail.answers.table import laid_out
+from dovetail.answers.layout import laid_out
 from dovetail.errors import LedgerBusy
 from dovetail.ledger import DatasetAccount
 from dovetail.query.sql import Selection
