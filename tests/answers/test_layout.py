@@ -22,8 +22,8 @@ from dovetail.answers.layout import laid_out
 from dovetail.answers.table import TableAnswer
 from dovetail.ledger import Ledger
 from dovetail.privacy import Charge
-from dovetail.query.measures import Bar
 from dovetail.query.canonical import Question
+from dovetail.query.measures import Bar
 from dovetail.query.sql import Selection, read_select
 from dovetail.query.sql.formula import Aggregate, Computed, Formula, Number
 
