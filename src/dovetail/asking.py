@@ -352,7 +352,7 @@ class Asking(ABC):
 
     def lay_out(self, text: str, answers: Sequence[Answer]) -> TableAnswer:
         """Return the answers to the quote of a SELECT as its table."""
-        from dovetail.answers.table import laid_out
+        from dovetail.answers.layout import laid_out
 
         return laid_out(text, self._selection(text), answers)
 
