@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Standing
 from dovetail.engines import Source, connect
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
+from dovetail.ledger.beginning import NewAccount
 from dovetail.noise import Geometric, GeometricMixture
 from dovetail.pricing.quote import quote
 from dovetail.privacy import Budget, Charge
@@ -61,6 +63,12 @@ class Memory:
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         self.events.append(f"fail: {reason}")
+
+    def stored(self, request: Request) -> StoredAnswer | None:
+        return self.answers.get(request.body)
+
+    def abandon(self, public: str) -> None:
+        self.events.append("abandon")
 
     def open_plan(self, body: str, charge: Charge, slots: int, analyst: str, **_: object) -> PlanState:
         raise NotImplementedError
@@ -226,3 +234,31 @@ def test_few_and_many_cells_draw_from_the_same_noise() -> None:
         assert len(draws(NOISE, count)) == count
     many = draws(Geometric("0.1"), 20_000) + [draws(Geometric("0.1"), 1)[0] for _ in range(20_000)]
     assert abs(sum(map(abs, many)) / len(many) - Geometric("0.1").mean_abs()) < 0.5
+
+
+def test_an_interruption_while_it_is_reserved_leaves_nothing_reserved(tmp_path: Path) -> None:
+    """Ctrl-C may come after the ledger's commit and before anybody here knows the reservation."""
+    import dovetail as dv
+    from dovetail.ledger import Ledger
+
+    place = tmp_path / "a.ledger"
+    with dv.Session(PEOPLE, name="people", budget=Budget.pure(1), ledger=place) as session:
+        session.count(noise=Geometric("0.1"))
+        account = session._releaser.account
+        assert isinstance(account, NewAccount)
+        reserve = account.reserve
+
+        def interrupted(request: Request) -> Reservation | StoredAnswer:
+            assert isinstance(reserve(request), Reservation)
+            raise KeyboardInterrupt
+
+        account.reserve = interrupted  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            session.count(where="age > 45", noise=Geometric("0.1"))
+        del account.reserve  # type: ignore[method-assign]
+        assert str(session.remaining) == "epsilon 0.8"
+        with pytest.raises(BudgetExceeded):
+            session.count(where="age > 46", noise=Geometric("0.9"))
+    with Ledger.open(place) as ledger:
+        assert [entry.state for entry in ledger.show().entries if entry.charge] == ["answered", "failed"]
+        ledger.verify()

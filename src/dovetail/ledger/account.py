@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from dovetail.answers.quote import Standing
-from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
-from dovetail.errors.remedies import AskForLess
+from dovetail.errors import InvalidParameter, LedgerError
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
@@ -34,6 +33,7 @@ from .plans import (
     usable_plans,
 )
 from .principals import analyst_number, number_of
+from .refusals import refuse_charge
 from .registry import check_protects
 from .requests import Asking
 from .store import Store
@@ -188,6 +188,14 @@ class DatasetAccount(DeclaringVintages):
         with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
             found = requests.attempt_of(pen, reservation, self._dataset, self.name)
             requests.close(pen, found, "failed", {"reason": reason[:_LONGEST_REASON]})
+
+    def abandon(self, public: str) -> None:
+        """Record that what was reserved under an identifier was interrupted, if open. It stays charged."""
+        with self._store.writing() as pen:
+            left = requests.reserved_as(pen.connection, public)
+            if left is not None:
+                found = requests.attempt_of(pen, left, self._dataset, self.name)
+                requests.close(pen, found, "failed", {"reason": "stopped on the way"})
 
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get, without reserving anything."""
@@ -376,25 +384,3 @@ def check_request(request: Request) -> None:
     composed("analyst", request.analyst)
     if request.key is not None:
         plain("request", request.key)
-
-
-def refuse_charge(
-    name: str, limit: Budget, spent: Charge, charge: Charge, *, allotted: bool = False, hidden: bool = False
-) -> NoReturn:
-    """Say which is short, budget or allotment; where `hidden`, nothing of what others have spent is told."""
-    if hidden:
-        raise BudgetExceeded(
-            f"This costs {charge}, and the limit of {name!r} is reached.",
-            AskForLess(),
-            "Nothing was spent. Its curator knows what is left.",
-            requested=charge,
-        )
-    remaining = limit.remaining(spent)
-    short = f"your allotment for {name!r}" if allotted else f"the budget of {name!r}"
-    raise BudgetExceeded(
-        f"This costs {charge}, but of {short} ({limit}) there remains {remaining}.",
-        "Nothing was spent.",
-        AskForLess(smaller_delta=charge.delta > remaining.delta > 0),
-        requested=charge,
-        remaining=remaining,
-    )

@@ -12,9 +12,10 @@ from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
-from .account import DatasetAccount, check_request, refuse_charge
+from .account import DatasetAccount, check_request
 from .pen import Pen
 from .plans import PlanRequest
+from .refusals import refuse_charge
 from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
 from .store import Store
 from .vintages import undeclared
@@ -102,6 +103,11 @@ class NewAccount:
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given."""
         self._on_record().fail(reservation, reason)
+
+    def abandon(self, public: str) -> None:
+        """Record that what was reserved under an identifier was interrupted, if it is open."""
+        if self.begun is not None:
+            self.begun.abandon(public)
 
     def open_plan(
         self,

@@ -166,7 +166,8 @@ def indexed(request: Request) -> str:
 
 def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease: timedelta) -> Reservation:
     """Record a reservation that was paid for."""
-    request, number, public = asking.request, pen.next, public_id()
+    request, number = asking.request, pen.next
+    public = request.public or public_id()
     until = (chain.now() + lease).isoformat()
     content: dict[str, Any] = {"body": request.body, "by": principal, "public": public, "until": until} | paid
     row: dict[str, Any] = {"id": number, "public": public, "dataset": asking.dataset["id"]}
@@ -227,6 +228,14 @@ def open_attempt(connection: Connection, request: int) -> Row:
         raise LedgerCorrupt(f"Request {request} is reserved, but nobody works on it.", "Run verify.")
     found: Row = row._asdict()
     return found
+
+
+def reserved_as(connection: Connection, public: str) -> Reservation | None:
+    """Return the open reservation of an identifier, if there is one."""
+    row = connection.execute(select(requests).where(requests.c.public == public)).one_or_none()
+    if row is None or row.state != "reserved":
+        return None
+    return Reservation(row.id, open_attempt(connection, row.id)["attempt"], public)
 
 
 def attempt_reads(reservation: Reservation) -> list[Read]:

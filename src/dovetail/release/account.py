@@ -23,7 +23,7 @@ class Request:
     not added again and `slots` of the plan's answers are used up, all or none (a mean is a sum and a count:
     two). `vintages` are the labels of the rows that are meant, `version` the state of the data (None: as its
     curator last said). With `hold`, the plan is an online run and one of its updates is held until the batch
-    ends.
+    ends. `public` is a random identifier for the reservation, where its caller wants to know it beforehand.
     """
 
     body: str
@@ -36,6 +36,7 @@ class Request:
     vintages: tuple[str, ...] = ()
     version: str | None = None
     hold: bool = False
+    public: str | None = None
     question: str | None = None
     accepts: Callable[[str], bool] | None = field(default=None, compare=False)
 
@@ -111,6 +112,9 @@ class Account(Protocol):
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays; `reason` names no value."""
+
+    def abandon(self, public: str) -> None:
+        """Record that no answer was given to what was reserved under an identifier, if anything is open."""
 
     def open_plan(
         self,

@@ -18,6 +18,7 @@ from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerErro
 from dovetail.errors.remedies import AskForLess, Give
 from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
+from dovetail.sampling import random_bytes
 
 from .account import Account, Request, Reservation, StoredAnswer
 from .mechanism import Released, discovered, noised, read_released, write_released
@@ -64,19 +65,29 @@ class Releaser:
             quote = replace(
                 quote, plan=open_plan(self.account, quote.plan, self.analyst), charge=Charge.zero()
             )
-        given = self._reserved(quote)
-        if isinstance(given, StoredAnswer):
-            return self._stored(given, quote)
+        identifier, given = random_bytes(16).hex(), None
         try:
+            given = self._reserved(quote, identifier)
+            if isinstance(given, StoredAnswer):
+                return self._stored(given, quote)
             released = [self._noisy(each) for each in quote.asked]
             written = write_released(released, quote.charge)
         except BaseException as error:
-            with suppress(DovetailError):
-                unread = isinstance(error, DataError)
-                self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
+            self._give_up(given, identifier, error)
             raise
         answered_at = self.account.settle(given, written)
         return self._show(released, replace(quote, stored=None), answered_at, given.public)
+
+    def _give_up(
+        self, given: Reservation | StoredAnswer | None, identifier: str, error: BaseException
+    ) -> None:
+        """Record that no answer was given, also where Ctrl-C came before the reservation was known here."""
+        with suppress(DovetailError):
+            if isinstance(given, Reservation):
+                unread = isinstance(error, DataError)
+                self.account.fail(given, "the data could not be read" if unread else "stopped on the way")
+            elif given is None and not isinstance(error, DovetailError):
+                self.account.abandon(identifier)
 
     def _stored(self, given: StoredAnswer, quote: Quote) -> list[Answer]:
         """Show an answer that was given before, with the noise and the charge that it had."""
@@ -94,10 +105,10 @@ class Releaser:
         released = read_released(given.answer, [each.question for each in quote.asked])
         return self._show(released, then, given.answered_at, given.public)
 
-    def _reserved(self, quote: Quote) -> Reservation | StoredAnswer:
+    def _reserved(self, quote: Quote, identifier: str) -> Reservation | StoredAnswer:
         """Charge the quote, or find it answered before; where it costs too much, say what the rest buys."""
         try:
-            return self.account.reserve(self._request(quote))
+            return self.account.reserve(self._request(quote, identifier))
         except BudgetExceeded as error:
             standing, asked = self.account.standing(), quote.asked[0]
             alone = quote.plan is None and len(quote.asked) == 1 and asked.threshold is None
@@ -121,7 +132,7 @@ class Releaser:
         with closing(held_cells(self.engine, asked.question, secret)) as held:
             return discovered(held, cell_reader(asked.question), asked.noises[0], asked.threshold)
 
-    def _request(self, quote: Quote) -> Request:
+    def _request(self, quote: Quote, identifier: str | None = None) -> Request:
         body, question = bodies(quote, self.source)
         return Request(
             body=body,
@@ -134,6 +145,7 @@ class Releaser:
             vintages=self.vintages,
             # Taken before a row is read: an answer is never about an older state than its version says.
             version=self.version(),
+            public=identifier,
             question=question,
             accepts=accepted(quote),
         )
