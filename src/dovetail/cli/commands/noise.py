@@ -11,7 +11,6 @@ from dovetail.check import integer, positive
 from dovetail.cli.noise_syntax import EXAMPLES, FORMS, read_noise
 from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
 from dovetail.cli.terminal import number, printable, stdout, table
-from dovetail.exact.decimals import finite
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise
@@ -69,6 +68,7 @@ def noise(
 
 def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: str) -> Figures:
     """Return what the command shows of one noise."""
+    from dovetail.exact.decimals import finite
     from dovetail.privacy import privacy_loss
 
     loss = privacy_loss(noise, sensitivity=sensitivity)

@@ -16,7 +16,7 @@ from dovetail.errors import InvalidQuery
 
 _EPILOG = o.examples(
     "dovetail price adult --by education --within 5",
-    "dovetail price adult --by sex --within 20 --queries 20 --budget epsilon=1,delta=1e-6",
+    "dovetail price adult --by sex --within 20 --queries 5 --budget epsilon=1",
     "dovetail price adult --where 'age >= 40' --within 10 --probability 0.99",
     'dovetail price adult --sql "SELECT AVG(age) FROM data" --epsilon 0.1',
 )
