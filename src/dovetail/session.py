@@ -132,11 +132,13 @@ class Session(AskingMarginals):
     def on_behalf_of(self, analyst: str) -> Session:
         """Return a session of another analyst on the same data, who sees and spends their own allotment.
 
-        It shares data and ledger with this one, which closes them. The dataset must be on record.
+        Columns that nobody has declared and reviewed do not exist for it. It shares data and ledger with this
+        one, which closes them. The dataset must be on record.
         """
         account = self._ledger.catalogue.account(self.source.name, analyst).about(*self._said.vintages)
         made = copy(self)
         made._account, made._borrowed, made._default = account, True, None
+        made._table = self._table.public()
         # Others are told labels only: that a file was written again may tell that a row has changed.
         made._releaser = replace(
             self._releaser, account=account, analyst=analyst, version=lambda: self._version

@@ -13,8 +13,10 @@ import pytest
 import dovetail as dv
 from dovetail.privacy import Budget
 from dovetail.service.cookies import sealed
+from dovetail.service.settings import Declared, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
+SCHEMA = 'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\n'
 JSON = {"Content-Type": "application/json"}
 
 
@@ -108,9 +110,9 @@ HOSTILE = [
     (paid(spend={"epsilon": -1}), 400),
     (paid(spend={"epsilon": 0}), 400),
     (paid(spend={"epsilon": 1, "rows": 5}), 400),
-    (paid(noise={"kind": "truncated_geometric", "epsilon": "1", "bound": 3}), 400),
+    (paid(noise={"kind": "truncated-geometric", "epsilon": "1", "bound": 3}), 400),
     (paid(noise={"kind": []}), 400),
-    (paid(noise={"kind": "piecewise_geometric", "rates": 5, "breaks": {}}), 400),
+    (paid(noise={"kind": "piecewise-geometric", "rates": 5, "breaks": {}}), 400),
     (paid(plan=7), 400),
     (paid(), 400),
     (asked({"ask": "count"}, noise=1), 400),
@@ -300,13 +302,26 @@ def test_a_ledger_from_an_old_copy_is_not_ready(started: Any, tmp_path: Path) ->
     shutil.copy(copied, place)
     for rest in place.parent.glob(place.name + "-*"):
         rest.unlink()
+    house.app.service.ready_at = -10.0
     refused = house.nobody.get("/readyz")
     assert (refused.status_code, refused.json()["code"]) == (503, "not-ready")
 
 
-def test_who_asks_too_often_waits(started: Any) -> None:
-    from dovetail.service.settings import Limits
+def test_columns_that_nobody_declared_do_not_exist(started: Any, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,diagnosis\n40,flu\n50,cold\n")
+    declared = Declared("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3), SCHEMA)
+    house = started(declared=(declared,))
+    assert "diagnosis" not in house.ann.get("/v1/datasets/people").text
+    bodies = []
+    for column in ("diagnosis", "nothing12"):
+        body = {"question": {"ask": "count", "where": f"{column} = 'flu'"}, "pay": {"within": 5}}
+        refused = house.ann.post("/v1/datasets/people/quotes", body)
+        assert refused.status_code == 400
+        bodies.append(json.dumps(refused.json() | {"id": None}).replace(column, "…"))
+    assert bodies[0].replace("diagnosis", "…") == bodies[1].replace("nothing12", "…")
 
+
+def test_who_asks_too_often_waits(started: Any) -> None:
     house = started(limits=Limits(rate="3/minute"))
     found = [house.ann.get("/v1/me").status_code for _ in range(5)]
     assert found == [200, 200, 200, 429, 429]

@@ -233,6 +233,11 @@ class Table:
     _read: dict[str, Field] = field(default_factory=dict, compare=False, repr=False)
     _labels: dict[str, frozenset[Constant]] = field(default_factory=dict, compare=False, repr=False)
 
+    def public(self) -> Table:
+        """Return the table as outsiders see it: columns that were declared and reviewed, and no other."""
+        shown = {column.name for column in self.schema if column.reviewed}
+        return Table(self.schema, {name: each for name, each in self.stored.items() if name in shown})
+
     def field(self, name: str, asked: str = "text") -> Field:
         """Return the column as queries see it; `asked` is the kind that a query takes it for.
 

@@ -30,6 +30,7 @@ from .endpoints import (
     sessions,
 )
 from .gate import Gate
+from .openapi import describe
 from .problems import Refused, internal, not_found, problem
 from .service import Service
 from .settings import Settings
@@ -63,27 +64,35 @@ ROUTERS = (
 def create_app(settings: Settings, ledger: Ledger) -> Gate:
     """Return the application of one process; closing the ledger is its own."""
     service = Service(settings, ledger)
+    app = routes()
+    app.state.service = service
+    for kind in (Refused, DovetailError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _refused)
+    return Gate(app, service)
 
-    @asynccontextmanager
-    async def life(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        service.close()
 
+def routes() -> FastAPI:
+    """Return all endpoints and their description, without a service behind them."""
     app = FastAPI(
         title=_TITLE,
         version=__version__,
         description=_ABOUT,
         docs_url=None,
         redoc_url=None,
-        lifespan=life,
+        lifespan=_life,
         separate_input_output_schemas=False,
     )
-    app.state.service = service
     for router in ROUTERS:
         app.include_router(router)
-    for kind in (Refused, DovetailError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _refused)
-    return Gate(app, service)
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    return app
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    service: Service = app.state.service
+    service.close()
 
 
 async def _refused(request: Request, error: Exception) -> Response:

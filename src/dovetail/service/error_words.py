@@ -26,7 +26,7 @@ PARAMETERS: dict[str, str | None] = {
     "low": '"low": 0',
     "max_rows": '"max_rows": 5',
     "name": '"name": "people"',
-    "noise": '"noise": {"kind": "piecewise_geometric", "rates": ["1/2"], "breaks": []}',
+    "noise": '"noise": {"kind": "piecewise-geometric", "rates": ["1/2"], "breaks": []}',
     "plan": '"plan": the id of a plan',
     "probability": '"probability": 0.95',
     "protects": '"protects": "rows"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,8 +58,13 @@ def column(each: Column) -> dict[str, Any]:
 
 def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
     """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
-    shown = [column(each) for each in declared if whole or each.reviewed]
-    return {"columns": shown, "encoding": declared.encoding}
+    shown = [each for each in declared if whole or each.reviewed]
+    return {
+        "columns": [column(each) for each in shown],
+        "encoding": declared.encoding,
+        "derived": [{"name": name, "expression": text} for name, text in declared.derived],
+        "toml": replace(declared, columns=shown).to_toml(),
+    }
 
 
 ABOUT = ("title", "description", "contact", "licence")

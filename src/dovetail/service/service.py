@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from threading import Lock
+from time import monotonic
 from typing import Any
 
 from fastapi import Request
@@ -24,6 +25,7 @@ from .problems import Refused, not_found
 from .settings import Settings
 
 _MOST_REPLIES = 1000
+_READY_AGAIN = 2.0
 
 
 class Service:
@@ -37,6 +39,8 @@ class Service:
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
         self.verified: dict[str, Any] | None = None
+        self.verifying = Lock()
+        self.ready_at = -_READY_AGAIN
         self._rate = parse(settings.limits.rate)
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
@@ -61,6 +65,13 @@ class Service:
         if caller is None:
             return {offer.entry.number for offer in self.offers.all() if offer.entry.said.get("public")}
         return None if caller.role != "analyst" else self.ledger.people.granted(caller.principal.id)
+
+    def check_ready(self) -> None:
+        """Refuse a ledger that is not ready; looked at once in two seconds at most."""
+        with self.verifying:
+            if monotonic() - self.ready_at >= _READY_AGAIN:
+                self.ledger.check_ready()
+                self.ready_at = monotonic()
 
     def reload(self, settings: Settings) -> None:
         """Take new settings; the address, the ledger and the cookies stay as they are."""

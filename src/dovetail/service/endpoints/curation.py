@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, read_budget
 from dovetail.service.noted_warnings import noted_warnings
+from dovetail.service.problems import Refused
 from dovetail.service.registration import check_columns, register
 from dovetail.service.replies import once, reply, service_of
 from dovetail.service.routing import KeyRoute
@@ -41,10 +43,11 @@ class DraftWish(Body):
 
 
 class Columns(Body):
-    """What is public about a table."""
+    """What is public about a table: its columns, or all of a schema as TOML."""
 
-    columns: list[dict[str, Any]]
+    columns: list[dict[str, Any]] | None = None
     encoding: str | None = None
+    toml: str | None = None
 
 
 class NewDataset(Body):
@@ -164,7 +167,7 @@ def change_schema(name: str, body: Columns, request: Request) -> Response:
     """Changing a column that is published makes a new version: answers from before are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
     offer = service.visible(caller, name)
-    schema = read_schema(body)
+    schema = read_schema(body, offer.schema)
     source = opened_source(offer.entry.said["source"], service.settings, name, schema)
     check_columns(source, schema)
     published = {each.name: each for each in offer.schema if each.reviewed}
@@ -222,8 +225,13 @@ def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - 
     return Response(text, media_type=kind, headers=headers)
 
 
-def read_schema(said: Columns) -> Schema:
-    """Return the schema that a body holds."""
+def read_schema(said: Columns, before: Schema | None = None) -> Schema:
+    """Return the schema that a body holds; derived columns and lookups stay as they were `before`."""
+    if (said.columns is None) == (said.toml is None):
+        raise Refused(400, "invalid-body", 'Give either "columns" or "toml".')
+    if said.toml is not None:
+        return Schema.from_toml(said.toml)
+    assert said.columns is not None
     known = {"name", "type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words"}
     columns = []
     for each in said.columns:
@@ -232,7 +240,7 @@ def read_schema(said: Columns) -> Schema:
             raise InvalidParameter("columns", unknown, f"of the members {', '.join(sorted(known))}")
         given = {name: value for name, value in each.items() if name in known and value is not None}
         columns.append(Column(**given))
-    return Schema(columns, encoding=said.encoding)
+    return replace(before or Schema(), columns=columns, encoding=said.encoding)
 
 
 def _became(service: Service, entry: Entry, found: Statement) -> dict[str, Any]:

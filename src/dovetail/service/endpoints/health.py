@@ -23,7 +23,7 @@ def alive() -> Response:
 def ready(request: Request) -> Response:
     """A ledger that was put back from an old copy is not ready: its witness knows better."""
     try:
-        service_of(request).ledger.check_ready()
+        service_of(request).check_ready()
     except DovetailError:
         raise Refused(
             503, "not-ready", "The ledger is not ready.", "Its operator looks into the log."

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from dovetail.answers import Answer, Quote
 from dovetail.answers.layout import laid_out
-from dovetail.errors import LedgerBusy
+from dovetail.errors import BudgetExceeded, LedgerBusy
 from dovetail.ledger import DatasetAccount
 from dovetail.query.sql import Selection
 from dovetail.release.account import PlanState
@@ -154,7 +154,11 @@ class Asker:
                 "Look at the new quote and name its digest.",
                 quote=now,
             )
-        answers = self.session.answer(offered)
+        try:
+            answers = self.session.answer(offered)
+        except BudgetExceeded:
+            self.service.metrics.refusals[self.offer.entry.name] += 1
+            raise
         return self.shown(answers, offered, selection, body.sql)
 
     def shown(

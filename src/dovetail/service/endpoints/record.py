@@ -52,7 +52,7 @@ def record(request: Request, dataset: str | None = None) -> Response:
     return tagged(request, said | {"head": str(service.ledger.head)})
 
 
-@router.post("/v1/certificate", summary="Is the sampler what is charged for?")
+@router.post("/v1/certificate", summary="Check that the sampler is what is charged for")
 def certificate(body: NoiseBody) -> Response:
     """Every threshold of the tables that draws use, rebuilt from rigorous enclosures and compared."""
     noise = read_noise(body.noise)
@@ -65,12 +65,12 @@ def certificate(body: NoiseBody) -> Response:
 def verify(request: Request) -> Response:
     """The head is what the offline command prints. It is checked again when the head has moved."""
     service = service_of(request)
-    head = service.ledger.head
-    kept = service.verified
-    if kept is None or (kept["head"] != str(head) and monotonic() - kept["at"] > _AGAIN):
-        checked = service.ledger.verify()
-        kept = {"head": str(checked), "events": checked.sequence, "at": monotonic()}
-        service.verified = kept
+    with service.verifying:
+        head, kept = service.ledger.head, service.verified
+        if kept is None or (kept["head"] != str(head) and monotonic() - kept["at"] > _AGAIN):
+            checked = service.ledger.verify()
+            kept = {"head": str(checked), "events": checked.sequence, "at": monotonic()}
+            service.verified = kept
     return reply(
         {"ok": True, "head": kept["head"], "events": kept["events"], "current": kept["head"] == str(head)}
     )

@@ -55,7 +55,7 @@ def sign_out(request: Request) -> Response:
     return made
 
 
-@router.get("/v1/me", summary="Who am I?")
+@router.get("/v1/me", summary="Who you are")
 def me(request: Request) -> Response:
     """Your name and role."""
     return reply(_me(signed_in(request)))
