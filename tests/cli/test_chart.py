@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dovetail.cli.chart import Line, bar, draw
+from dovetail.answers.chart import Line, bar
+from dovetail.cli.chart import draw
 
 LINES = [Line("north", 1200, 1195, 1205), Line("a rather long name of a very small region", 40, 35, 45)]
 
@@ -54,5 +55,5 @@ def test_the_truth_stands_beside_the_noise_where_it_is_public() -> None:
 def test_a_bar_is_never_longer_than_its_room(value: int, half: int, room: int) -> None:
     line = Line("a", value, value - half, value + half)
     top = max(line.high, 1.0)
-    assert len(bar(line, top, room)) <= room
-    assert len(bar(line, top, room, plain=True)) <= room
+    assert sum(len(text) for text, _ in bar(line, top, room)) <= room
+    assert sum(len(text) for text, _ in bar(line, top, room, plain=True)) <= room

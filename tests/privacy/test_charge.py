@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact.figures import rounded
 from dovetail.privacy import ORDERS, Charge
-from dovetail.privacy.charge import DELTA_UNIT, UNIT, response_curve, shown_number
+from dovetail.privacy.charge import DELTA_UNIT, UNIT, response_curve
 
 entries = st.none() | st.integers(0, 10**14)
 charges = st.builds(Charge, entries, entries, st.tuples(*[entries] * len(ORDERS)), st.integers(0, 10**18))
@@ -106,4 +107,4 @@ def test_a_changed_set_of_orders_is_not_read_as_ours():
 
 @given(st.fractions(Fraction(1, 10**12), 10**6))
 def test_shown_figures_round_to_the_safe_side(value):
-    assert Fraction(shown_number(value, down=True)) <= value <= Fraction(shown_number(value))
+    assert Fraction(rounded(value, down=True)) <= value <= Fraction(rounded(value))

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from html import escape
 from textwrap import wrap
 from typing import Protocol
 
+from dovetail.exact.figures import figure, rounded
 from dovetail.privacy import Charge, Remaining
-from dovetail.privacy.charge import shown_number
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Axis
 
+from .chart import Line, cut, laid_out
 from .numbers import label
 from .plan import Plan
 from .provenance import Given, free, headed, mark_html
 from .threshold import Threshold
 
 MOST_ROWS = 60
-_WIDTH = 24
-_PARTS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-_LONGEST_LABEL = 40
+_BAR = 24
 _CHANGES = {"add-remove": "added or removed", "replace": "replaced"}
 
 
@@ -76,18 +76,21 @@ def as_text(answer: Shown) -> str:
     constant = answer.query.measure.constant
     if not answer.query.grouped:
         return headed(answer, f"{amount(found[0], bars[0], constant)}\n{notes(answer)}")
-    names = [cut(", ".join(map(label, keys))) for keys in answer.keys[:MOST_ROWS]]
-    pairs = list(zip(found, bars, strict=True))[:MOST_ROWS]
-    shown = [amount(value, bar, constant) for value, bar in pairs]
-    widest, longest = (max(map(len, texts), default=0) for texts in (names, shown))
-    top = max([*found, Fraction(1)])
-    lines = [
-        f"{name:<{widest}}  {text:>{longest}}  {_block(constant(value), top)}".rstrip()
-        for name, text, value in zip(names, shown, found, strict=False)
-    ]
+    shown = [replace(line, label=cut(line.label)) for line in lines_of(answer)[:MOST_ROWS]]
+    lines = ["".join(text for text, _ in parts).rstrip() for parts in laid_out(shown, width=0, longest=_BAR)]
     if len(found) > MOST_ROWS:
         lines.append(f"... and {len(found) - MOST_ROWS} more cells")
     return headed(answer, "\n".join([*lines, notes(answer)]))
+
+
+def lines_of(answer: Shown) -> list[Line]:
+    """Return the cells of an answer with their intervals at its level."""
+    constant = answer.query.measure.constant
+    made = []
+    for keys, value, bar in zip(answer.keys, answer.values(), answer.bars(answer.level), strict=True):
+        words = amount(value, bar, constant) if isinstance(constant(value), date) else None
+        made.append(Line(", ".join(map(label, keys)), value, bar.low, bar.high, words=words))
+    return made
 
 
 def as_html(answer: Shown) -> str:
@@ -103,7 +106,7 @@ def as_html(answer: Shown) -> str:
         cells = [escape(label(key)) for key in keys]
         shown, low, high = map(constant, (value, bar.low, bar.high))
         drawn = "" if isinstance(shown, date) else _bar_html(value, bar, top)
-        cells += [figure(shown), f"{figure(low)} to {figure(high)}", drawn]
+        cells += [in_figures(shown), f"{in_figures(low)} to {in_figures(high)}", drawn]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
@@ -145,7 +148,7 @@ def how_found(answer: Shown) -> str:
     return (
         f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
         f"rarer ones are missing by design; what only one {who} holds shows with probability "
-        f"{shown_number(Fraction(answer.threshold.delta))} at most"
+        f"{rounded(Fraction(answer.threshold.delta))} at most"
     )
 
 
@@ -154,27 +157,18 @@ def amount(
 ) -> str:
     """Return a value with its error bar; `constant` makes days and times of numbers that stand for them."""
     shown, low, high = map(constant, (value, bar.low, bar.high))
-    if not isinstance(shown, date) and value - bar.low == bar.high - value:
-        return f"{figure(value)} ± {figure(bar.high - value)}"
-    return f"{figure(shown)} ({figure(low)} to {figure(high)})"
+    if isinstance(shown, date):
+        return f"{shown} ({low} to {high})"
+    return Line("", value, bar.low, bar.high).amount()
 
 
-def figure(value: Fraction | date) -> str:
+def in_figures(value: Fraction | date) -> str:
     """Return a number, a day or a time for reading.
 
-    >>> figure(Fraction(12345)), figure(Fraction(3, 2)), figure(datetime(2024, 1, 31, 12))
-    ('12,345', '1.5', '2024-01-31 12:00:00')
+    >>> in_figures(Fraction(12345)), in_figures(datetime(2024, 1, 31, 12))
+    ('12,345', '2024-01-31 12:00:00')
     """
-    if isinstance(value, date):
-        return str(value)
-    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):,.6g}"
-
-
-def _block(value: Fraction | date, top: Fraction) -> str:
-    if isinstance(value, date):
-        return ""
-    eighths: int = max(0, round(value / top * _WIDTH * 8))
-    return "█" * (eighths // 8) + _PARTS[eighths % 8]
+    return str(value) if isinstance(value, date) else figure(value)
 
 
 def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
@@ -214,10 +208,3 @@ def percent(level: Fraction) -> str:
     '95 %'
     """
     return f"{float(level) * 100:.6g} %"
-
-
-def cut(text: str) -> str:
-    """Return a label that fits beside the numbers."""
-    text = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
-    # A key may come from a row: it must not steer the terminal.
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -9,9 +9,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dovetail.exact.figures import rounded
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
-from dovetail.privacy.charge import shown_number, shown_units
+from dovetail.privacy.charge import shown_units
 from dovetail.query.neighbours import Neighbours
 
 from .numbers import noise_in_decimals
@@ -57,7 +58,7 @@ class Plan:
             "charge": self.charge.to_dict(),
             "worst_epsilon": alone["epsilon"],
             "zeta": alone["zeta"],
-            "chance_of_more": f"{Decimal(shown_number(Fraction(self.chance_of_more))):f}",
+            "chance_of_more": f"{Decimal(rounded(Fraction(self.chance_of_more))):f}",
         }
 
     @classmethod
@@ -83,7 +84,7 @@ class Plan:
         alone = charge_in_words(self._alone())
         if not self.charge.delta:
             return alone
-        more = shown_number(Fraction(self.chance_of_more))
+        more = rounded(Fraction(self.chance_of_more))
         return f"{charge_in_words(self.charge)}, more with probability {more}; {alone}"
 
     def __repr__(self) -> str:
@@ -103,7 +104,7 @@ def charge_in_words(charge: Charge) -> str:
     """
     epsilon = shown_units(charge.epsilon_units)
     if charge.delta:
-        return f"epsilon {epsilon} at delta {shown_number(Fraction(charge.delta))}"
+        return f"epsilon {epsilon} at delta {rounded(Fraction(charge.delta))}"
     return f"epsilon {epsilon} in the worst case, zeta {shown_units(charge.zeta_units)} on average"
 
 

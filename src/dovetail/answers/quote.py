@@ -13,6 +13,7 @@ from typing import Any
 
 from dovetail.check import Real, probability
 from dovetail.exact.decimals import decimal_text
+from dovetail.exact.figures import figure
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.query.canonical import Question
@@ -20,7 +21,7 @@ from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours
 
 from .bounds import bounded
-from .display import figure, percent
+from .display import percent
 from .numbers import noise_in_decimals
 from .payment import Payment
 from .plan import Plan, charge_in_words

@@ -22,9 +22,10 @@ from dovetail.query.sql.order import Column
 
 from .answer import Answer
 from .bounds import bounded
+from .chart import cut
 from .computed import aggregate_values, bar_of, read_from, value_of
 from .csv_format import csv_text
-from .display import MOST_ROWS, amount, cut, figure, notes
+from .display import MOST_ROWS, amount, in_figures, notes
 from .json_format import FORMAT as ANSWER_FORMAT
 from .json_format import answer_fields, read_document
 from .numbers import column_of, drawn_at, label, plain_value, told_if_known, written_key
@@ -341,7 +342,7 @@ def cells(answer: TableAnswer, most: int) -> list[list[str]]:
 def _amount(value: Fraction | None, bar: Bar | None, constant: Callable[[Fraction], Fraction | date]) -> str:
     if value is None:
         return "unknown"
-    return f"{figure(constant(value))} (anything)" if bar is None else amount(value, bar, constant)
+    return f"{in_figures(constant(value))} (anything)" if bar is None else amount(value, bar, constant)
 
 
 def _after(answer: TableAnswer) -> list[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from typing import TYPE_CHECKING
 
-from .chart import Line, amount, draw
+from .chart import draw
 from .descriptions import protected_in_words, question_in_words
 from .noise_syntax import spelled
 from .terminal import printable, say, stdout, table
@@ -18,23 +17,9 @@ if TYPE_CHECKING:
     from dovetail.answers.table import TableAnswer
 
 
-def lines_of(answer: Answer) -> list[Line]:
-    """Return the cells of an answer with their intervals at its level."""
-    from dovetail.answers.display import amount as in_words
-
-    keys, shown = answer.keys, answer.query.measure.constant
-    found, bars = answer.values(), answer.bars(answer.level)
-    lines = []
-    for cell, value, bar in zip(keys, found, bars, strict=True):
-        words = in_words(value, bar, shown) if isinstance(shown(value), date) else None
-        ends = (float(value), float(bar.low), float(bar.high))
-        lines.append(Line(", ".join(map(_label, cell)), *ends, words=words))
-    return lines
-
-
 def show(answer: Answer, places: dict[str, str]) -> None:
     """Print an answer with its price; `places` says where its schema and its ledger are."""
-    from dovetail.answers.display import titled
+    from dovetail.answers.display import lines_of, titled
 
     screen, lines = stdout(), lines_of(answer)
     _mark(screen, answer)
@@ -42,7 +27,7 @@ def show(answer: Answer, places: dict[str, str]) -> None:
     if answer.query.grouped:
         draw(screen, lines)
     else:
-        screen.print(amount(lines[0]))
+        screen.print(lines[0].amount())
     screen.print()
     noise = spelled(answer.noise)
     drawn = f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise
@@ -112,10 +97,6 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
     wide = max(map(len, texts))
     for word, text in texts.items():
         say(screen, f"{word:<{wide}}  ", text, "dim")
-
-
-def _label(key: object) -> str:
-    return "(missing)" if key is None else str(key)
 
 
 def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:

@@ -139,13 +139,7 @@ def plain_json(text: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a figure for reading.
+    """Return a figure of a table, which has room for few digits."""
+    from dovetail.exact.figures import figure
 
-    >>> number(0.32812), number(12345.6), number(float("inf"))
-    ('0.3281', '12,346', 'infinite')
-    """
-    if value == float("inf"):
-        return "infinite"
-    if value and abs(value) < 1e-4:
-        return f"{value:.2e}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    return figure(value, digits)

@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from dovetail.answers import Answer
-from dovetail.answers.display import amount, cut, figure
+from dovetail.answers.chart import cut
+from dovetail.answers.display import amount
 from dovetail.answers.numbers import label, written_key, written_numbers
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
 from dovetail.exact.decimals import decimal_text
+from dovetail.exact.figures import figure
 from dovetail.query.measures import Bar
 
 from .run import OnlineAnswer

@@ -7,8 +7,9 @@ from fractions import Fraction
 from dovetail.answers.quote import Quote
 from dovetail.errors import CostlyAnswer
 from dovetail.errors.remedies import PayKnowingly
+from dovetail.exact.figures import rounded
 from dovetail.privacy import Budget, Charge
-from dovetail.privacy.charge import UNIT, shown_number
+from dovetail.privacy.charge import UNIT
 
 from .calibration import error_of_rest
 
@@ -31,11 +32,11 @@ def check_costly(quote: Quote) -> None:
     rest = _rest(quote)
     if price <= MOST and (rest is None or price <= MOST_OF_REST * rest):
         return
-    left = "" if rest is None else f" ({shown_number(rest, down=True)} remains)"
+    left = "" if rest is None else f" ({rounded(rest, down=True)} remains)"
     exact = quote.charge.epsilon
-    typed = shown_number(price) if exact is None else f"{exact:f}"
+    typed = rounded(price) if exact is None else f"{exact:f}"
     raise CostlyAnswer(
-        f"This accuracy costs epsilon {shown_number(price)}{left}. A price that high has to be typed.",
+        f"This accuracy costs epsilon {rounded(price)}{left}. A price that high has to be typed.",
         PayKnowingly(typed, _bought(quote), quote.level),
     )
 

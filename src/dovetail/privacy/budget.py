@@ -18,8 +18,9 @@ from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 from dovetail.exact.decimals import decimal_text, exact_number
+from dovetail.exact.figures import rounded
 
-from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge, shown_number
+from .charge import ARITHMETIC, DELTA_UNIT, ORDERS, SLACK, UNIT, Charge
 
 Currency: TypeAlias = Literal["pure", "approximate", "zeta"]
 
@@ -51,11 +52,11 @@ class Remaining:
         return cls(exact_number(epsilon), exact_number(delta), mean)
 
     def __str__(self) -> str:
-        parts = [f"epsilon {shown_number(Fraction(self.epsilon), down=True)}"]
+        parts = [f"epsilon {rounded(Fraction(self.epsilon), down=True)}"]
         if self.zeta is not None:
-            parts.insert(0, f"zeta {shown_number(Fraction(self.zeta), down=True)}")
+            parts.insert(0, f"zeta {rounded(Fraction(self.zeta), down=True)}")
         if self.delta:
-            parts.append(f"delta {shown_number(Fraction(self.delta), down=True)}")
+            parts.append(f"delta {rounded(Fraction(self.delta), down=True)}")
         return ", ".join(parts)
 
     def __repr__(self) -> str:
@@ -243,11 +244,11 @@ class Budget:
         return f"Budget.pure({epsilon})"
 
     def __str__(self) -> str:
-        epsilon = f"epsilon at most {shown_number(self.epsilon_limit)}"
+        epsilon = f"epsilon at most {rounded(self.epsilon_limit)}"
         if self.currency == "approximate":
-            return f"{epsilon} at delta {shown_number(self.delta_limit)}"
+            return f"{epsilon} at delta {rounded(self.delta_limit)}"
         if self.zeta_limit is not None:
-            return f"zeta at most {shown_number(self.zeta_limit)}, and {epsilon} in the worst case"
+            return f"zeta at most {rounded(self.zeta_limit)}, and {epsilon} in the worst case"
         return f"{epsilon} in the worst case"
 
 
@@ -279,7 +280,7 @@ def renyi_limits(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
 
 def _exact(value: Fraction) -> str:
     """Return a limit as a program would write it: a short decimal where that is exact."""
-    short = shown_number(value)
+    short = rounded(value)
     return repr(short if Fraction(short) == value else decimal_text(value))
 
 

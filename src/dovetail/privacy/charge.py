@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, isinf
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from dovetail.check import Real, rational
 from dovetail.errors import InvalidParameter
 from dovetail.exact.decimals import decimal_text, exact_number
+from dovetail.exact.figures import rounded
 
 # One unit of epsilon, zeta and Rényi divergence; one unit of delta.
 UNIT = Fraction(1, 10**9)
@@ -218,7 +219,7 @@ class Charge:
         """
         found = {"epsilon": shown_units(self.epsilon_units), "zeta": shown_units(self.zeta_units)}
         if self.delta_units:
-            found["delta"] = shown_number(self.delta_units * DELTA_UNIT)
+            found["delta"] = rounded(self.delta_units * DELTA_UNIT)
         return found
 
     def __str__(self) -> str:
@@ -255,19 +256,8 @@ def response_curve(epsilon: int | None) -> list[int | None]:
     return curve
 
 
-def shown_number(value: Fraction, *, down: bool = False) -> str:
-    """Return six significant digits, rounded up (what is spent) or down (what remains).
-
-    >>> shown_number(Fraction(1, 3)), shown_number(Fraction(1, 3), down=True)
-    ('0.333334', '0.333333')
-    """
-    context = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
-    number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    return f"{number:f}" if number == 0 or -5 < number.adjusted() < 9 else f"{number:e}"
-
-
 def shown_units(units: int | None) -> str:
-    return "without bound" if units is None else shown_number(units * UNIT)
+    return "without bound" if units is None else rounded(units * UNIT)
 
 
 def _decimal(value: Fraction) -> Decimal:

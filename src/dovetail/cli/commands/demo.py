@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.chart import Line, draw
+from dovetail.answers.chart import Line
+from dovetail.answers.display import lines_of
+from dovetail.cli.chart import draw
 from dovetail.cli.error_report import worded
 from dovetail.cli.noise_figures import NoiseFigures, change
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.options import examples
-from dovetail.cli.render import lines_of
 from dovetail.cli.terminal import number, say, stdout, table, working
 from dovetail.errors import BudgetExceeded
 
@@ -218,9 +219,9 @@ def _drawn(lines: list[Line], picture: Path) -> str:
     try:
         figure = beside_truth(
             [line.label for line in lines],
-            [line.value for line in lines],
-            [(line.low, line.high) for line in lines],
-            [line.true or 0.0 for line in lines],
+            [float(line.value) for line in lines],
+            [(float(line.low), float(line.high)) for line in lines],
+            [float(line.true or 0) for line in lines],
             title="Adult by education: released counts",
         )
     except ModuleNotFoundError:

@@ -1,0 +1,38 @@
+"""Write numbers for reading: a few digits, and where it matters rounded to the safe side."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import isinf
+
+_TINY = 1e-4
+
+
+def figure(value: Fraction | float, digits: int = 6) -> str:
+    """Return a number for reading: whole ones in full, others with so many digits.
+
+    >>> figure(Fraction(12345)), figure(Fraction(3, 2)), figure(1234567.8), figure(float("inf"))
+    ('12,345', '1.5', '1,234,568', 'infinite')
+    >>> figure(0.32812, 4), figure(12345.6, 4), figure(3e-7)
+    ('0.3281', '12,346', '3e-07')
+    """
+    if isinstance(value, float) and isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value == int(value):
+        return f"{int(value):,}"
+    near = float(value)
+    if abs(near) >= 10 ** (digits - 1):
+        return f"{near:,.0f}"
+    return f"{near:.3g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
+
+
+def rounded(value: Fraction, *, down: bool = False) -> str:
+    """Return six significant digits, rounded up (what is spent) or down (what remains).
+
+    >>> rounded(Fraction(1, 3)), rounded(Fraction(1, 3), down=True)
+    ('0.333334', '0.333333')
+    """
+    context = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
+    number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{number:f}" if number == 0 or -5 < number.adjusted() < 9 else f"{number:e}"
