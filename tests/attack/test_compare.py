@@ -15,11 +15,14 @@ from typing import Any, TypeAlias
 
 import pyarrow
 import pytest
+from sqlglot import exp
 
 import dovetail as dv
+from dovetail.engines import conditions
 from dovetail.engines.duckdb import DuckDB
 from dovetail.errors import DovetailError
 from dovetail.ledger import Ledger
+from dovetail.query.derived_columns import Binned
 from dovetail.release import mechanism
 
 COMMON = {
@@ -44,6 +47,7 @@ SCHEMA = dv.Schema(
     lookups=[dv.Lookup("words", {"key": ["F", "M"], "word": ["woman", "man"]}, key="key", on="sex")],
 )
 NOISE = dv.GeometricMixture("0.02", "0.1", 5)
+TEN = exp.Literal.number(10)
 
 
 @dataclass
@@ -87,7 +91,9 @@ def asked(session: dv.Session, seen: Seen) -> None:
         lambda: [session.sql("SELECT sex, COUNT(*), SUM(pay) FROM data GROUP BY sex", **pay)],
         lambda: [session.histogram("FLOOR(age / 10) * 10", "life", **pay)],
         lambda: [session.histogram("FLOOR(pay / 0.5) * 0.5", where="words.word <> 'man'", **pay)],
-        lambda: [session.sql("SELECT words.word, COUNT(*) FROM data GROUP BY 1 HAVING COUNT(*) > 3", **pay)],
+        lambda: [
+            session.sql("SELECT words.word, COUNT(*) FROM data GROUP BY 1 HAVING COUNT(*) > -99", **pay)
+        ],
         lambda: [session.sql("SELECT SUM(CASE WHEN age > 30 THEN 1 ELSE 0 END) AS n FROM data", **pay)],
         lambda: [session.histogram("FLOOR(age / (age - 35)) * 10", **pay)],
         lambda: [session.count(where="nobody = 1", **pay)],
@@ -164,8 +170,8 @@ def test_one_more_row_changes_no_sql_no_event_no_error_no_line_and_no_shape(
     without = observed(None, tmp_path / "a.ledger", monkeypatch, caplog)
     with_it = observed(EXTRA[kind], tmp_path / "b.ledger", monkeypatch, caplog)
     assert len(without.sql) > 15
-    assert len(without.errors) == 5
-    assert len(without.shapes) == 16
+    assert len(without.errors) == 6
+    assert len(without.shapes) == 20
     assert with_it.sql == without.sql
     assert with_it.errors == without.errors
     assert with_it.shapes == without.shapes
@@ -185,6 +191,36 @@ def by_the_truth(session: dv.Session, seen: Seen) -> None:
     session.count(where="age > 30", noise=NOISE)
     if session.source.data.num_rows > 5:
         session.count(noise=NOISE)
+
+
+def test_a_derived_column_that_fails_on_a_row_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask(session: dv.Session, seen: Seen) -> None:
+        try:
+            session.histogram("FLOOR(age / 10) * 10", noise=NOISE)
+        except DovetailError as error:
+            seen.errors.append(str(error))
+
+    def hasty(engine: Any, made: Any) -> Any:
+        # As a plain reading of the text would spell it: 8 bits hold the ages of people.
+        whole = exp.cast(exp.column("age", quoted=True), "TINYINT")
+        return exp.Mul(this=exp.IntDiv(this=whole, expression=TEN), expression=TEN.copy())
+
+    def both(word: str) -> tuple[Seen, Seen]:
+        rows, places = (None, EXTRA["extreme numbers"]), (tmp_path / f"{word} a", tmp_path / f"{word} b")
+        first, second = (
+            observed(row, place, monkeypatch, caplog, ask) for row, place in zip(rows, places, strict=True)
+        )
+        return first, second
+
+    without, with_it = both("as it is")
+    assert (with_it.errors, with_it.events) == (without.errors, without.events)
+    with pytest.MonkeyPatch.context() as lasting:
+        lasting.setitem(conditions._DERIVED, Binned, hasty)
+        without, with_it = both("hasty")
+    assert (len(without.errors), len(with_it.errors)) == (0, 1)
+    assert with_it.events != without.events
 
 
 @pytest.mark.parametrize("mistake", [from_the_rows, by_the_truth])

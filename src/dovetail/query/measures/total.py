@@ -95,5 +95,10 @@ class Total(Measure):
     def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
         return cls(Lattice.from_dict(data["sum"]), data.get("centred", False))
 
+    def bounded_effect(self) -> str:
+        if self.values.low >= 0:
+            return "sums are at most the true ones"
+        return "sums are at least the true ones" if self.values.high <= 0 else "sums are of these rows"
+
     def words(self) -> str:
         return f"sum of {self.values.field.name}"
