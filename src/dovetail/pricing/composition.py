@@ -21,6 +21,7 @@ from .sensitivity import grows_outward, moves
 
 # Beyond this many ways for one neighbour to move a batch, the worst ways of its questions are added up.
 MOST_WAYS = 16
+_MOST_NOISES = 64
 
 
 def charge_of(
@@ -52,10 +53,11 @@ def planned_charge(
 ) -> Charge:
     """Return the charge of answers that were planned to keep a price all together.
 
-    The price itself is a valid charge. Where one neighbour can move the answers in many ways it is taken as
-    it is: to work out what each of them costs, in every currency, would take minutes.
+    The price itself is a valid charge. Where one neighbour can move the answers in many ways, or integers of
+    very many noises, it is taken as it is: to work out the cost in every currency would take minutes.
     """
-    if ways_to_move(questions, noises, neighbours) > MOST_WAYS:
+    many = sum(map(len, noises)) > _MOST_NOISES and price.currency == "approximate"
+    if many or ways_to_move(questions, noises, neighbours) > MOST_WAYS:
         return Charge.approximate(price.epsilon_limit, price.delta_limit)
     return at_price(charge_of(questions, noises, neighbours), price, budget, spent)
 

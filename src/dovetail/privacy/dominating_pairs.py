@@ -62,7 +62,7 @@ def shift_atoms(noise: Noise, sensitivity: object) -> Atoms:
     return _known(noise, size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def _known(noise: Noise, shift: Fraction) -> Atoms:
     return shift_loss_of(noise, shift)
 

@@ -83,17 +83,26 @@ def pieces(decay: Decay) -> list[Piece]:
 
 def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[Segment]:
     """Cut the line into the pieces of the law (P) and of the law moved by `shift` (Q)."""
-    found = []
-    others = [piece.moved(shift) for piece in law]
+    found: list[Segment] = []
+    others, first = [piece.moved(shift) for piece in law], 0
     for p in law:
         covered = p.low
-        for q in others:
+        # Both laws run from left to right: what ended before this piece is over for good.
+        while first < len(others) and _ends_before(others[first], p):
+            first += 1
+        for q in others[first:]:
+            if _ends_before(p, q):
+                break
             low, high = _later(p.low, q.low), _sooner(p.high, q.high)
             if low is not None and high is not None and (low > high if whole else low >= high):
                 continue
             found.append(Segment(low, high, p, q))
         found.extend(_uncovered(p, law, shift, whole=whole, start=covered))
     return found
+
+
+def _ends_before(one: Piece, other: Piece) -> bool:
+    return one.high is not None and other.low is not None and one.high < other.low
 
 
 def _uncovered(
