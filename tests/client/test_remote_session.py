@@ -57,6 +57,9 @@ QUESTIONS = {
         "SELECT sex, COUNT(*) AS n FROM adult GROUP BY sex ORDER BY n DESC LIMIT 1", **PAY
     ),
     "marginals": lambda s: s.marginals("sex", "race", "income", way=2, spend=dv.Budget.pure("0.2")),
+    "workload": lambda s: s.workload([dv.Histogram("sex", "race"), dv.Count()], spend=dv.Budget.pure("0.2"))[
+        0
+    ],
     "batch": lambda s: s.batch([dv.Count(), dv.Histogram("sex")], **PAY)[1],
     "within": lambda s: s.count(within=20, probability=0.9),
     "spend": lambda s: s.histogram("sex", spend=dv.Budget.pure("0.1"), clamp=True),

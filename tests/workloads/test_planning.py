@@ -13,6 +13,7 @@ from dovetail.privacy import Budget
 from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads import Marginals, Strategy
 from dovetail.workloads.planning import (
+    can_be_residuals,
     charge,
     even_variances,
     information,
@@ -252,3 +253,15 @@ def test_scaled_noise_keeps_its_shape() -> None:
 def test_the_normal_deviation_is_that_of_the_analytic_gaussian() -> None:
     loss = pattern_loss([DiscreteGaussian(str(round(100 * normal_sigma(1, 1e-6, 1), 2)))], ((0, 100, 1),))
     assert loss.delta(1) == pytest.approx(1e-6, rel=0.01)
+
+
+def test_residuals_that_take_too_long_to_price_are_not_tried() -> None:
+    few, many = Marginals.of_ways((5,) * 8, 3), Marginals.of_ways((5,) * 14, 3)
+    assert can_be_residuals(few, "add-remove")
+    assert not can_be_residuals(few, "replace")
+    assert not can_be_residuals(few, "persons")
+    assert can_be_residuals(Marginals.of_ways((5,) * 6, 2), "replace")
+    assert not can_be_residuals(many, "add-remove")
+    noise = Geometric("0.01")
+    found = plan(many, Budget.pure(1), lambda name, tables: noise, {"geometric": noise})
+    assert {candidate.strategy.kind for candidate in found} == {"plain", "joint"}

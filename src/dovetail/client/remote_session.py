@@ -18,6 +18,7 @@ from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
 from dovetail.query.query_json import to_dict
 from dovetail.query.schema import Schema, Table
+from dovetail.query.workload import Workload
 
 from .connection import Connection, new_request
 from .replies import (
@@ -110,7 +111,8 @@ class RemoteSession(AskingMarginals):
         listed = list(queries) if isinstance(queries, Iterable) else [queries]
         for query in listed:
             query.checked(self._table)
-        return {"question": [to_dict(query) for query in listed], "pay": sent_payment(payment)}
+        body = {"question": [to_dict(query) for query in listed], "pay": sent_payment(payment)}
+        return body | {"workload": True} if isinstance(queries, Workload) else body
 
     def _selection(self, text: str) -> Selection:
         from dovetail.query.sql import read_select

@@ -22,7 +22,7 @@ from .schema import Table
 
 StrategyKind: TypeAlias = Literal["plain", "joint", "residuals"]
 
-MOST_TABLES = 1000
+MOST_TABLES = 200
 _STRATEGIES = ("plain", "joint", "residuals")
 _WAY = "Give how many columns each table has, or list the tables."
 _LISTED = 'List tables as tuples of columns, for example [("sex", "race"), ("sex", "income")].'

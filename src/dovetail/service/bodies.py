@@ -62,6 +62,7 @@ class Asking(Body):
     question: dict[str, Any] | list[dict[str, Any]] | None = None
     sql: str | None = None
     pay: dict[str, Any] = Field(default_factory=dict)
+    workload: bool = Field(False, description="The questions share a price by what they measure.")
 
 
 class Ordering(Asking):

@@ -41,8 +41,8 @@ _QUICK_ORDERS = (16, 32, 64)
 # Noise without a worst-case guarantee must be so much better to be preferred.
 _WORTH = 1.01
 _TRIES = 12
-# Beyond so many residuals, certifying takes its time.
-_MANY = 64
+# Beyond so many residuals, certifying takes its time; beyond so many different shifts, too much of it.
+_MANY, _MOST_SHIFTS = 64, 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def plan(
             found += [
                 _candidate(Strategy.alike(kind, wanted, noise), name) for kind in TABLES if kind in kinds
             ]
-        if "residuals" in kinds and _can_be_residuals(wanted, neighbours):
+        if "residuals" in kinds and can_be_residuals(wanted, neighbours):
             strategy = residual_strategy(wanted, shape, budget, neighbours, certify=False)
             found += [] if strategy is None else [_candidate(strategy, name, certified=False)]
     found.sort(key=_rank)
@@ -259,7 +259,10 @@ def plan(
     return found
 
 
-def _can_be_residuals(wanted: Marginals, neighbours: str) -> bool:
+def can_be_residuals(wanted: Marginals, neighbours: str) -> bool:
+    """Say whether residuals can be priced, and within half a minute."""
+    if sum(2 ** len(part) for part in wanted.residuals) > _MOST_SHIFTS:
+        return False
     used = {i for table in wanted.tables for i in table}
     return neighbours == "add-remove" or (neighbours == "replace" and len(used) <= MOST_REPLACED)
 

@@ -165,7 +165,7 @@ def test_persons_and_many_columns_are_not_measured_as_residuals(tmp_path: Path) 
         quote = session.quote(dv.Marginals("a", "b", "c"), spend=dv.Budget.approximate(1, "1e-6"))
         assert {way.name.split(",")[0] for way in quote.asked[0].ways} == {"plain", "joint"}
         assert not any("Gaussian" in way.name for way in quote.asked[0].ways)
-        with pytest.raises(dv.InvalidParameter, match="several rows of one person"):
+        with pytest.raises(dv.InvalidParameter, match="single rows and few tables"):
             session.quote(dv.Marginals("a", "b", strategy="residuals"), noise=Geometric(1))
 
 

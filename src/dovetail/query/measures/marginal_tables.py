@@ -145,21 +145,30 @@ class MarginalTables(Measure):
             return Measure.moves(self, contribution)
         from dovetail.workloads.strategies import replacement_patterns, row_pattern
 
-        if contribution.rows > 1:
-            raise InvalidParameter(
-                "strategy",
-                self.strategy,
-                "plain or joint where several rows of one person count",
-                "Leave it out, and one that fits is chosen.",
-            )
+        self._check_residuals("persons" if contribution.rows > 1 else contribution.neighbours)
         if contribution.neighbours == "replace":
             return tuple(map(_move, replacement_patterns("residuals", self.wanted())))
         return (_move(row_pattern("residuals", self.wanted())),)
+
+    def _check_residuals(self, neighbours: str) -> None:
+        """Refuse residuals that cannot be priced: of persons, or of very many tables or columns."""
+        from dovetail.workloads.planning import MOST_REPLACED, can_be_residuals
+
+        if not can_be_residuals(self.wanted(), neighbours):
+            raise InvalidParameter(
+                "strategy",
+                "residuals",
+                "plain or joint here: residuals are priced for single rows and few tables, of at most "
+                f"{MOST_REPLACED} columns where rows are replaced",
+                "Leave it out, and one that fits is chosen.",
+            )
 
     def ways(self, budget: Budget, task: Calibration) -> list[Way]:
         from dovetail.workloads.planning import plan
         from dovetail.workloads.strategies import KINDS
 
+        if self.strategy == "residuals":
+            self._check_residuals(task.neighbours)
         tables = replace(self, strategy="joint")
         found = plan(
             self.wanted(),
@@ -189,6 +198,9 @@ class MarginalTables(Measure):
 
     def outputs(self) -> tuple[Keys, ...]:
         return (Keys(Field("table", "text"), tuple(map(self.name, self.tables))),)
+
+    def numbers(self) -> int:
+        return sum(map(self.wanted().cells, self.tables))
 
     def labels(self) -> list[tuple[Constant | None, ...]]:
         found: list[tuple[Constant | None, ...]] = []

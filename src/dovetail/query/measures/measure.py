@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -213,6 +214,10 @@ class Measure(ABC):
     def outputs(self) -> tuple[ListedAxis, ...]:
         """Return the axes that name the numbers of one cell, where it has several."""
         return ()
+
+    def numbers(self) -> int:
+        """Return how many numbers one cell has."""
+        return prod(axis.cells for axis in self.outputs())
 
     def labels(self) -> list[tuple[Constant | None, ...]]:
         """Return the keys of the numbers of one cell, in order."""

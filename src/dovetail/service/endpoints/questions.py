@@ -16,6 +16,7 @@ from dovetail.answers import Answer, Quote
 from dovetail.answers.layout import laid_out
 from dovetail.errors import BudgetExceeded, LedgerBusy
 from dovetail.ledger import DatasetAccount
+from dovetail.query import Workload
 from dovetail.query.sql import Selection
 from dovetail.release.account import PlanState
 from dovetail.service import forms
@@ -135,9 +136,11 @@ class Asker:
             queries = selection.queries
         else:
             queries = read_queries(body.question, self._limits)
+            queries = Workload(queries) if body.workload else queries
         payment = read_payment(body.pay, self.plans() if "plan" in body.pay else [], key)
         offered = self.session.quoted(queries, payment)
-        cells = sum(0 if each.question.discovers else each.question.cells for each in offered.asked)
+        listed = (each.question for each in offered.asked if not each.question.discovers)
+        cells = sum(question.cells * question.measure.numbers() for question in listed)
         if cells > self._limits.cells:
             raise Refused(413, "too-large", f"{cells} cells are more than {self._limits.cells}.")
         return offered, selection
