@@ -166,7 +166,7 @@ class Online:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<online: {self.plan!r}, {self.updates_left} updates left>"
+        return f"<online run {self.plan.id}: {self.plan.words()}; {self.updates_left} updates left>"
 
     def _answered(self, new: dict[str, Question], unchecked: bool) -> dict[str, _Given]:
         """Answer questions that were not asked before, tested where the run has a guard."""

@@ -114,11 +114,16 @@ class RunPlan:
         persons = self.asked["persons"]
         return 1 if persons is None else int(persons["max_rows"])
 
-    def __repr__(self) -> str:
+    def words(self) -> str:
+        """Return how the run answers and what was paid for it, in few words."""
+        base = "no base" if self.base is None else f"base {self.base}"
         promise = (
             "" if self.alpha is None else f", {self.updates} updates, all that pass within ±{self.alpha}"
         )
-        return f"<online run {self.id}: base {self.base}{promise}, paid {self.charge}>"
+        return f"{base}{promise}, paid {self.charge}"
+
+    def __repr__(self) -> str:
+        return f"<online run {self.id}: {self.words()}>"
 
 
 def stored_run(state: PlanState) -> RunPlan | None:

@@ -64,7 +64,8 @@ def online(
     ):
         with working("Opening the run ..."):
             run = session.online(*asked.names, **keywords)
-        note(f"{run!r}")
+        left = f"; {run.updates_left} updates left" if run.plan.updates else ""
+        note(f"Run {run.plan.id}: {run.plan.words()}{left}.")
         # Whoever types waits for each answer; a file is answered faster in batches.
         refused = _answer_all(run, lines, 1 if questions == "-" else _TOGETHER, unchecked)
     if refused:
