@@ -101,3 +101,17 @@ def test_a_witness_is_started_and_a_backup_is_read_as_a_copy(run, clinic: str) -
         head = str(ledger.head)
     run("ledger", "witness", clinic, "another.witness", "--head", head)
     run("ledger", "verify", clinic)
+
+
+def test_a_statement_for_each_analyst(run, clinic: str) -> None:
+    run("ledger", "grant", clinic, "ann", "--allotment", "epsilon=0.5")
+    Path("v.csv").write_text("ward\na\n")
+    words = ("--name", "visits", "--ledger", clinic, "--noise", "geometric:0.2", "--analyst", "ann")
+    run("release", "v.csv", *words)
+    lines = run("ledger", "statements", clinic, "--csv").stdout.splitlines()
+    assert lines[0].startswith("analyst,data set,answered")
+    assert lines[1].startswith('ann,visits,1,0,0,0,"epsilon 0.2, zeta 0.2",')
+    assert "epsilon 0.3" in lines[1]
+    shown = run("ledger", "statements", clinic).stdout
+    assert "ann about visits: 1 answered, 0 failed" in shown
+    assert "remains  epsilon 0.3 of epsilon at most 0.5" in shown

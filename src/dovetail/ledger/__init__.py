@@ -5,6 +5,7 @@ from __future__ import annotations
 from dovetail.engines.identity import source_name
 
 from .account import DatasetAccount
+from .analyst_statements import AnalystStatement
 from .budgets import ExPost
 from .catalogue import Catalogue, Entry
 from .chain import Head
@@ -20,6 +21,7 @@ from .vintages import Vintage
 
 __all__ = [
     "AboveBudget",
+    "AnalystStatement",
     "Catalogue",
     "DatasetAccount",
     "Entry",

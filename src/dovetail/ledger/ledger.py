@@ -17,6 +17,7 @@ from dovetail.errors.remedies import CreateLedger, OpenLedger
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
+from .analyst_statements import AnalystStatement, statements
 from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
 from .catalogue import Catalogue
@@ -289,6 +290,11 @@ class Ledger:
         with self._store.reading() as connection:
             about = None if dataset is None else find(connection, dataset)
             return statement(connection, about, last, _number(connection, analyst))
+
+    def statements(self, dataset: str | None = None) -> list[AnalystStatement]:
+        """Return what each analyst asked of each dataset, was charged for it and may still spend."""
+        with self._store.reading(long=True) as connection:
+            return statements(connection, None if dataset is None else find(connection, dataset))
 
     def verify(self) -> Head:
         """Check every event and rebuild all sums; return the head, or raise LedgerCorrupt."""

@@ -20,10 +20,15 @@ def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
 def composed(parameter: str, value: object) -> str:
     """Return a plain name with its letters composed (NFC): what looks the same is the same.
 
+    Only a place on a disk may begin or end with a space.
+
     >>> composed("name", "cafe\u0301") == "caf\u00e9"
     True
     """
-    return normalize("NFC", plain(parameter, value))
+    text = normalize("NFC", plain(parameter, value))
+    if parameter != "source" and text != text.strip():
+        raise InvalidParameter(parameter, value, "a text without spaces at its ends")
+    return text
 
 
 def digest(body: str) -> str:

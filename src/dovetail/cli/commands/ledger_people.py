@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.ledger_options import Dataset, Place, only_dataset, open_ledger
-from dovetail.cli.options import Table, examples
-from dovetail.cli.terminal import note, printable, stdout
+from dovetail.cli.options import Csv, Table, examples
+from dovetail.cli.terminal import note, printable, say, stdout
 from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
+
+if TYPE_CHECKING:
+    from dovetail.ledger import AnalystStatement
 
 Person: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Somebody whom the ledger knows.")]
 Expiry: TypeAlias = Annotated[
@@ -45,6 +48,12 @@ class Access(StrEnum):
 
 def add_to(group: typer.Typer) -> None:
     """Add the commands."""
+    group.command(
+        epilog=examples(
+            "dovetail ledger statements clinic.ledger",
+            "dovetail ledger statements clinic.ledger --csv > statements.csv",
+        )
+    )(statements)
     group.command(
         epilog=examples(
             "dovetail ledger analysts clinic.ledger",
@@ -88,6 +97,44 @@ def analysts(
         for each in book.people.all():
             shown.add_row(str(each.id), printable(str(each)), each.role, printable(each.address or ""))
         stdout().print(shown)
+
+
+def statements(place: Place, dataset: Dataset = None, as_csv: Csv = False, table: Table = None) -> None:
+    """Say for each analyst what they asked, were charged and may still spend."""
+    from dovetail.answers.csv_format import csv_text
+
+    with open_ledger(place, table) as book:
+        found = book.statements(dataset)
+    if as_csv:
+        typer.echo(csv_text([_STATEMENT, *map(_line, found)]), nl=False)
+        return
+    for each in found:
+        analyst, dataset, answered, failed, unanswered, plans, charged, allotment, rest, latest = _line(each)
+        counts = f"{answered} answered, {failed} failed, {unanswered} without an answer, {plans} plans"
+        say(
+            stdout(), printable(f"{analyst} "), f"about {dataset}: {counts}; last {latest or 'never'}", "bold"
+        )
+        say(stdout(), "  charged  ", charged, "")
+        if allotment:
+            say(stdout(), "  remains  ", f"{rest} of {allotment}", "")
+
+
+_STATEMENT = (
+    *("analyst", "data set", "answered", "failed", "without an answer", "plans", "charged", "allotment"),
+    *("remains", "last (UTC)"),
+)
+
+
+def _line(each: AnalystStatement) -> list[str]:
+    return [
+        each.analyst,
+        each.dataset,
+        *map(str, (each.answered, each.failed, each.unanswered, each.plans)),
+        str(each.charged),
+        "" if each.allotment is None else str(each.allotment),
+        "" if each.remaining is None else str(each.remaining),
+        each.latest[:16].replace("T", " "),
+    ]
 
 
 def keys(
