@@ -124,7 +124,7 @@ def test_a_source_cannot_be_charged_to_the_budget_of_other_data(tmp_path: Path) 
     spent, rich = written(tmp_path, "spent.parquet"), written(tmp_path, "rich.parquet")
     with dv.Session(spent, budget=ONE, ledger=ledger) as session:
         session.count(noise=dv.Geometric(1))
-    with dv.Session(rich, budget=ONE, ledger=ledger) as session:
+    with dv.Session(rich, budget=ONE, ledger=ledger, same_data=False) as session:
         session.count(noise=dv.Geometric("0.1"))
     with pytest.raises(BudgetMismatch, match=r"charged to the budget of 'spent', not to that of 'rich'"):
         dv.Session(spent, name="rich", ledger=ledger)

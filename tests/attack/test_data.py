@@ -66,7 +66,7 @@ def test_one_row_of_a_csv_file_is_one_row_whatever_it_says(tmp_path: Path, name:
 
 def test_a_line_break_inside_quotes_is_no_error_that_tells_of_the_row(tmp_path: Path) -> None:
     path = csv_file(tmp_path, [*ROWS, ["999", "two\nlines"]])
-    with dv.Session(path, budget=dv.Budget.pure(1)) as session:
+    with dv.Session(path, budget=dv.Budget.pure(1), protects="rows") as session:
         assert session.count(noise=NOISE).query == Count().checked(session._table)
 
 

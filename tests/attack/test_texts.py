@@ -162,7 +162,9 @@ def test_a_collation_of_the_owner_does_not_let_one_row_name_a_key(tmp_path: Path
             "word", "n", keys={"word": ["Word", "word"], "n": "discover"}, noise=NOISE, delta="1e-6"
         )
         assert with_place.keys == [("word", 1)]
-    with opened(source, tmp_path / "..", table="words", name="w2", unit="who", max_rows=1) as session:
+    (tmp_path / "persons").mkdir()
+    persons: dict[str, Any] = {"name": "w2", "unit": "who", "max_rows": 1, "same_data": False}
+    with opened(source, tmp_path / "persons", table="words", **persons) as session:
         assert session.count_distinct(noise=NOISE).value == 197
         assert session.count(noise=NOISE).value == 197
     if not isinstance(source, Path):

@@ -259,7 +259,8 @@ def test_a_session_protects_persons_and_says_so(tmp_path: Path) -> None:
         assert abs(count.value - 1500) < 90
         assert count.noise == noise.stretched(3)
         assert count.charge.epsilon_units == 10**9
-        assert "person added or removed (of each, at most 3 rows in at most 2 cells" in str(count)
+        assert "person added or removed" in str(count)
+        assert "at most 3 rows" in str(count)
         assert "rows without person are left out" in str(count)
         persons = session.count_distinct(where="x >= 0", noise=noise)
         assert abs(persons.value - 500) < 30
@@ -322,7 +323,6 @@ def test_a_planned_session_protects_persons(tmp_path: Path) -> None:
     [
         ({"unit": "nobody"}, InvalidQuery),
         ({"unit": "x"}, InvalidParameter),
-        ({"max_rows": None}, InvalidParameter),
         ({"max_rows": 0}, InvalidParameter),
         ({"max_rows": 2.5}, InvalidParameter),
         ({"max_cells": 0}, InvalidParameter),

@@ -47,6 +47,8 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(folder: Path, **options: Any) -> dv.Session:
     given = {"budget": dv.Budget.pure(100), "schema": SCHEMA} | options
+    if "unit" not in given:
+        given["protects"] = "rows"
     return dv.Session(DATA, name="rows", ledger=folder / "rows.ledger", **given)
 
 
