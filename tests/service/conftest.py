@@ -94,7 +94,9 @@ def open_house(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **mor
 
 def _schema(declared: Declared) -> Any:
     shipped = dv.datasets.adult().schema
-    return shipped if "shipped" in declared.source else dv.Schema.from_toml(declared.schema or "")
+    if declared.schema is None:
+        return shipped if "shipped" in declared.source else dv.Schema()
+    return dv.Schema.from_toml(declared.schema)
 
 
 @pytest.fixture

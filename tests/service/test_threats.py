@@ -321,6 +321,17 @@ def test_columns_that_nobody_declared_do_not_exist(started: Any, tmp_path: Path)
     assert bodies[0].replace("diagnosis", "…") == bodies[1].replace("nothing12", "…")
 
 
+def test_data_without_a_schema_are_counted_and_nothing_else(started: Any, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,diagnosis\n40,flu\n50,cold\n")
+    house = started(declared=(Declared("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3)),))
+    body = {"question": {"ask": "count"}, "pay": {"within": 5}}
+    assert house.ann.post("/v1/datasets/people/answers", body).status_code == 200
+    body["question"]["where"] = "age = '40'"
+    refused = house.ann.post("/v1/datasets/people/quotes", body)
+    assert refused.status_code == 400
+    assert refused.json()["fix"] == ["No column is declared yet."]
+
+
 def test_who_asks_too_often_waits(started: Any) -> None:
     house = started(limits=Limits(rate="3/minute"))
     found = [house.ann.get("/v1/me").status_code for _ in range(5)]

@@ -352,5 +352,6 @@ class Table:
             if _EXPRESSION & set(name) or wanted.startswith("case "):
                 return self._derived(name).name
         near = get_close_matches(shown(name).strip("'"), all_names, n=1)
-        hint = DidYouMean(near[0]) if near else f"Its columns are {', '.join(all_names)}."
+        named = f"Its columns are {', '.join(all_names)}." if all_names else "No column is declared yet."
+        hint = DidYouMean(near[0]) if near else named
         raise InvalidQuery(f"{shown(name)} is not a column of the data.", hint)

@@ -63,7 +63,7 @@ def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
         "columns": [column(each) for each in shown],
         "encoding": declared.encoding,
         "derived": [{"name": name, "expression": text} for name, text in declared.derived],
-        "toml": replace(declared, columns=shown).to_toml(),
+        "toml": replace(declared, columns=shown).to_toml() if shown else "",
     }
 
 

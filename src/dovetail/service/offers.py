@@ -17,6 +17,7 @@ from dovetail.ledger import Entry, Ledger
 from dovetail.query import Schema
 from dovetail.session import Session
 
+from .registration import kept_schema
 from .settings import Settings
 from .sources import opened_source
 
@@ -119,7 +120,7 @@ class Offers:
         if before is not None and before.session is not None and _same(before.entry, entry):
             before.entry = entry
             return before
-        schema = Schema.from_toml(entry.said.get("schema", ""))
+        schema = kept_schema(entry.said.get("schema", ""))
         try:
             return Offer(
                 entry, schema, opened_session(entry.name, entry.said, schema, self._ledger, self._settings)

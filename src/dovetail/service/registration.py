@@ -66,10 +66,20 @@ def _given(declared: Declared) -> Budget:
 
 def description(declared: Declared, schema: Schema) -> dict[str, Any]:
     """Return what the registry keeps of a dataset beside its budget and policies."""
-    said: dict[str, Any] = {"source": dict(declared.source), "schema": schema.to_toml()}
+    said: dict[str, Any] = {"source": dict(declared.source), "schema": schema_text(schema)}
     said |= {"unit": declared.unit, "max_rows": declared.max_rows, "max_cells": declared.max_cells}
     said |= {"neighbours": declared.neighbours, "public": bool(declared.about.get("public"))}
     return said | {name: declared.about.get(name) for name in ABOUT}
+
+
+def schema_text(schema: Schema) -> str:
+    """Return what the registry keeps of a schema; nothing where nothing is declared yet."""
+    return schema.to_toml() if schema.columns else ""
+
+
+def kept_schema(text: str) -> Schema:
+    """Read what the registry keeps of a schema."""
+    return Schema.from_toml(text) if text else Schema()
 
 
 def seed(settings: Settings, ledger: Ledger, schemas: Mapping[str, Schema]) -> None:

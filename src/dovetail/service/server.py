@@ -46,10 +46,15 @@ class Start:
     code: str | None
 
 
-def prepare(settings: Settings, schemas: Mapping[str, Schema]) -> tuple[str | None, str | None]:
-    """Make the ledger ready; where no curator has a key yet, return a key and a code that works once."""
+def prepare(settings: Settings, schemas: Mapping[str, Schema]) -> None:
+    """Make the ledger ready, and put the datasets of the configuration on record."""
     with closing(Ledger.open(settings.ledger, create=True)) as ledger:
         seed(settings, ledger, schemas)
+
+
+def first_curator(settings: Settings) -> tuple[str | None, str | None]:
+    """Return a key and a code that works once, where no curator has a key yet."""
+    with closing(Ledger.open(settings.ledger)) as ledger:
         curators = {each.id for each in ledger.people.all() if each.role == "curator"}
         keys = ledger.people.keys()
         if any(key.principal in curators and not key.revoked for key in keys):
@@ -68,13 +73,15 @@ def serve(
     reread: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
-    key, code = prepare(settings, schemas)
+    prepare(settings, schemas)
     if not settings.cookie_secret:
         settings = replace(settings, cookie_secret=random_bytes(32))
     bound = _bound(settings)
     settings = replace(settings, port=bound.getsockname()[1])
-    config = _config(settings, reread)
-    told(Start(_address(settings), key, code))
+    # Whatever stops a start does so before a key is made that nobody would see.
+    made: Any = partial(worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
+    config = _config(settings, made)
+    told(Start(_address(settings), *first_curator(settings)))
     with closing(bound):
         if settings.workers > 1:
             from uvicorn.supervisors import Multiprocess
@@ -117,10 +124,10 @@ def _reload(app: Gate, reread: Callable[[], Settings] | None) -> None:
     service.log.info("reloaded")
 
 
-def _config(settings: Settings, reread: Callable[[], Settings] | None) -> uvicorn.Config:
+def _config(settings: Settings, app: Any) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(worker, settings, reread),
-        factory=True,
+        app,
+        factory=settings.workers > 1,
         workers=settings.workers,
         log_config=None,
         access_log=False,

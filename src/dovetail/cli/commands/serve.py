@@ -89,7 +89,9 @@ def serve(
     over: dict[str, Any] = {"host": host, "port": port, "workers": workers, "metrics_port": metrics_port}
     over |= {"tls_certificate": tls_certificate, "tls_key": tls_key, "behind_proxy": behind_proxy or None}
     over |= {"hosts": None if allow_host is None else tuple(allow_host)}
-    over |= {"data_roots": None if data_root is None else {each.name: folder(each) for each in data_root}}
+    over |= {
+        "data_roots": None if data_root is None else {folder(each).name: folder(each) for each in data_root}
+    }
     given = {key: value for key, value in over.items() if value is not None}
     if config is not None:
         if data is not None or budget is not None:

@@ -22,7 +22,7 @@ from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, read_budget
 from dovetail.service.noted_warnings import noted_warnings
 from dovetail.service.problems import Refused
-from dovetail.service.registration import check_columns, register
+from dovetail.service.registration import check_columns, register, schema_text
 from dovetail.service.replies import once, reply, service_of
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
@@ -173,7 +173,7 @@ def change_schema(name: str, body: Columns, request: Request) -> Response:
     published = {each.name: each for each in offer.schema if each.reviewed}
     kept = {each.name: each for each in schema}
     changed = [each for each in published if kept.get(each) != published[each]]
-    said = {**offer.entry.said, "schema": schema.to_toml()}
+    said = {**offer.entry.said, "schema": schema_text(schema)}
     if changed:
         said["schema_version"] = int(said.get("schema_version", 1)) + 1
     service.ledger.catalogue.describe(name, said, by=caller.name)

@@ -1,0 +1,117 @@
+"""Settings from TOML: read whole, refused where a word is unknown, never showing a password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dovetail.errors import BudgetMismatch, DovetailError
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget
+from dovetail.service.config_file import read_settings
+from dovetail.service.registration import seed
+
+ROOT = Path(__file__).parents[2]
+WHOLE = """
+[service]
+ledger = "a.ledger"
+port = 9000
+hosts = ["counts.example.org"]
+behind_proxy = true
+workers = 2
+cookie_secret_file = "secret"
+
+[limits]
+rate = "5/second"
+batch = 10
+
+[data_roots]
+data = "data"
+
+[connections]
+clinic = "postgresql://reader:$CLINIC_PASSWORD@db/clinic"
+
+[datasets.people]
+source = "data/people.csv"
+budget = { epsilon = "3", delta = "1e-6" }
+title = "People"
+pacing = 2
+
+[datasets.adult]
+source = "adult"
+budget = { epsilon = 1 }
+answers = "shared"
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "people.csv").write_text("age\n40\n")
+    (tmp_path / "secret").write_bytes(b"x" * 32)
+    monkeypatch.setenv("CLINIC_PASSWORD", "hush")
+    (tmp_path / "service.toml").write_text(WHOLE)
+    return tmp_path / "service.toml"
+
+
+def test_every_setting_is_read(place: Path) -> None:
+    settings, schemas = read_settings(place, port=9001)
+    assert (settings.port, settings.workers, settings.limits.batch) == (9001, 2, 10)
+    assert settings.ledger == str(place.parent / "a.ledger")
+    assert settings.connections == {"clinic": "postgresql://reader:hush@db/clinic"}
+    assert "hush" not in repr(settings.datasets)
+    assert settings.pacing == {"people": 2.0}
+    people, adult = settings.datasets
+    assert people.budget == Budget.approximate(3, "1e-6")
+    assert adult.answers == "shared"
+    assert "counts.example.org" in settings.allowed_hosts
+    assert schemas["adult"].get("sex") is not None
+
+
+def test_a_difference_to_the_record_stops_the_start(place: Path) -> None:
+    settings, schemas = read_settings(place)
+    with Ledger.create(settings.ledger) as ledger:
+        seed(settings, ledger, schemas)
+        seed(settings, ledger, schemas)
+        place.write_text(WHOLE.replace('epsilon = "3"', 'epsilon = "4"'))
+        changed, schemas = read_settings(place)
+        with pytest.raises(BudgetMismatch, match="budget"):
+            seed(changed, ledger, schemas)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("port = 9000", "prot = 9000"),
+        ("port = 9000", "port = 99999"),
+        ("[limits]", "[limit]"),
+        ("batch = 10", "batch = 0"),
+        ("batch = 10", "bath = 10"),
+        ("title =", "titel ="),
+        ('ledger = "a.ledger"', ""),
+        ("$CLINIC_PASSWORD", "$NO_SUCH_PASSWORD"),
+        ("postgresql://reader", "ftp://reader"),
+        ("{ epsilon = 1 }", "{ zeta = 1 }"),
+        ("pacing = 2", "pacing = -2"),
+        ('cookie_secret_file = "secret"', 'cookie_secret_file = "service.toml.missing"'),
+        ("behind_proxy = true", 'behind_proxy = false\nhost = "0.0.0.0"'),
+        ("[service]", "[service"),
+    ],
+)
+def test_a_mistake_is_named_without_a_password(place: Path, old: str, new: str) -> None:
+    assert old in WHOLE
+    place.write_text(WHOLE.replace(old, new))
+    with pytest.raises(DovetailError) as refused:
+        read_settings(place)
+    assert "hush" not in str(refused.value)
+    assert "reader" not in str(refused.value)
+
+
+def test_the_configuration_to_begin_with_has_only_settings_that_exist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CLINIC_PASSWORD", "hush")
+    with pytest.raises(DovetailError, match=r"schema|cookie"):
+        # Its files are not there; every word of it was known before.
+        read_settings(ROOT / "deploy" / "service.toml")
