@@ -17,7 +17,7 @@ from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
 from dovetail.query.field import Constant
 from dovetail.query.measures import Bar
-from dovetail.query.partitions import Cell
+from dovetail.query.partitions import Cell, listed_axes
 
 from .bounds import bounded
 from .csv_format import csv_text
@@ -42,6 +42,8 @@ from .threshold import Threshold
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+    from .tabulation import Tabulation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,13 +272,29 @@ class Answer(Arithmetic):
         from .display import amount, axis_words, heading, percent
 
         shown, values, bars = self.query.measure.constant, self.values(), self.bars(self.level)
+        amounts = [amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)]
+        scale = axis_words(self, f"{self.query.measure.scale()}, error bars at {percent(self.level)}")
+        if self._two_way() is not None:
+            from dovetail.plots.grid import draw_grid
+
+            down, across = listed_axes(self.query.named_by)
+            return draw_grid(
+                [label(key) for key in down.labels],
+                [label(key) for key in across.labels],
+                [drawn_at(shown(value)) for value in values],
+                amounts=amounts,
+                title=headed(self, heading(self)),
+                names=(down.field.name, across.field.name),
+                scale=scale,
+                ax=ax,
+            )
         return draw_bars(
             [", ".join(map(label, keys)) or "answer" for keys in self.keys],
             [drawn_at(shown(value)) for value in values],
             [(drawn_at(shown(bar.low)), drawn_at(shown(bar.high))) for bar in bars],
-            amounts=[amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)],
+            amounts=amounts,
             title=headed(self, heading(self)),
-            scale=axis_words(self, f"{self.query.measure.scale()}, error bars at {percent(self.level)}"),
+            scale=scale,
             times=any(isinstance(shown(value), date) for value in values[:1]),
             ax=ax,
         )
@@ -295,17 +313,39 @@ class Answer(Arithmetic):
         columns["high"] = column_of([shown(bar.high) for bar in found])
         return tabled(self, columns)
 
+    def to_html(self) -> str:
+        """Return the whole answer as HTML: a two-way table where two columns make one, else a list."""
+        from .display import as_html
+
+        table = self._two_way()
+        return as_html(self, None if table is None else table.html(), most=None)
+
+    def to_markdown(self) -> str:
+        """Return the whole answer as a Markdown table, with what must be said beside the numbers below it."""
+        from .display import notes
+        from .tabulation import tabulated
+
+        table = self._two_way() or tabulated(self)
+        return headed(self, "\n".join([*table.markdown(), "", notes(self)]))
+
+    def _two_way(self) -> Tabulation | None:
+        from .tabulation import two_way
+
+        return two_way(self)
+
     def __str__(self) -> str:
         from .display import as_text
 
-        return as_text(self)
+        table = self._two_way()
+        return as_text(self, None if table is None else table.text())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from .display import as_html
 
-        return as_html(self)
+        table = self._two_way()
+        return as_html(self, None if table is None else table.html())
 
 
 def _same(keys: tuple[Constant | None, ...], wanted: tuple[Any, ...]) -> bool:

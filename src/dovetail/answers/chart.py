@@ -41,7 +41,7 @@ class Line:
             return self.words
         below, above = self.value - self.low, self.high - self.value
         if abs(float(below - above)) <= 1e-9 * max(abs(float(self.high)), 1.0):
-            return f"{figure(self.value)} ± {figure(above)}"
+            return f"{figure(self.value)} ± {figure(max(below, above))}"
         return f"{figure(self.value)} ({figure(self.low)} to {figure(self.high)})"
 
 

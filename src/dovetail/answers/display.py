@@ -70,8 +70,10 @@ class Shown(Protocol):
     def remarks(self) -> tuple[str, ...]: ...
 
 
-def as_text(answer: Shown) -> str:
-    """Return the answer for a terminal: each value, its error bar and a bar to compare by eye."""
+def as_text(answer: Shown, table: Sequence[str] | None = None) -> str:
+    """Return the answer for a terminal: each value with its error bar and a bar to compare, or a `table`."""
+    if table is not None:
+        return headed(answer, "\n".join([*table, notes(answer)]))
     found, bars = answer.values(), answer.bars(answer.level)
     constant = answer.query.measure.constant
     if not answer.query.grouped:
@@ -93,8 +95,8 @@ def lines_of(answer: Shown) -> list[Line]:
     return made
 
 
-def as_html(answer: Shown) -> str:
-    """Return the answer for a notebook; everything that came from outside is escaped."""
+def as_html(answer: Shown, table: str | None = None, most: int | None = MOST_ROWS) -> str:
+    """Return the answer for a notebook, as a list with bars or as a `table`; all from outside is escaped."""
     found, bars = answer.values(), answer.bars(answer.level)
     top = max([*found, *(bar.high for bar in bars), Fraction(1)])
     names, constant = [axis.field.name for axis in answer.query.named_by], answer.query.measure.constant
@@ -102,15 +104,16 @@ def as_html(answer: Shown) -> str:
         f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
     )
     rows = []
-    for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:MOST_ROWS]:
+    for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:most]:
         cells = [escape(label(key)) for key in keys]
         shown, low, high = map(constant, (value, bar.low, bar.high))
         drawn = "" if isinstance(shown, date) else _bar_html(value, bar, top)
         cells += [in_figures(shown), f"{in_figures(low)} to {in_figures(high)}", drawn]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    more = f"<p>... and {len(found) - MOST_ROWS} more cells</p>" if len(found) > MOST_ROWS else ""
+    more = f"<p>... and {len(found) - most} more cells</p>" if most and len(found) > most else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    if table is None:
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f"{mark_html(answer)}{table}{more}<p>{after}</p>"
 
 

@@ -22,7 +22,6 @@ from dovetail.query.sql.order import Column
 
 from .answer import Answer
 from .bounds import bounded
-from .chart import cut
 from .computed import aggregate_values, bar_of, read_from, value_of
 from .csv_format import csv_text
 from .display import MOST_ROWS, amount, in_figures, notes
@@ -30,6 +29,7 @@ from .json_format import FORMAT as ANSWER_FORMAT
 from .json_format import answer_fields, read_document
 from .numbers import column_of, drawn_at, label, plain_value, told_if_known, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
+from .tabulation import Tabulation
 
 if TYPE_CHECKING:
     import pandas
@@ -285,15 +285,25 @@ class TableAnswer:
             ax=ax,
         )
 
-    def __str__(self) -> str:
+    def to_html(self) -> str:
+        """Return the whole table as HTML."""
+        return self._html(None)
 
-        return as_text(self)
+    def to_markdown(self) -> str:
+        """Return the whole table in Markdown, with what must be said beside the numbers below it."""
+        return headed(self, "\n".join([*_tabulated(self, None).markdown(), "", *_after(self, None)]))
+
+    def _html(self, most: int | None) -> str:
+        after = "<br>".join(map(escape, _after(self, most)))
+        return f"{mark_html(self)}{_tabulated(self, most).html()}<p>{after}</p>"
+
+    def __str__(self) -> str:
+        return headed(self, "\n".join([*_tabulated(self).text(), *_after(self)]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-
-        return as_html(self)
+        return self._html(MOST_ROWS)
 
 
 def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> Column:
@@ -302,31 +312,14 @@ def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> C
     return Column(data["name"], data["spelling"], data["key"], data["answer"], read)
 
 
-def as_text(answer: TableAnswer) -> str:
-    """Return the answer for a terminal: the columns as selected, each value with its error bar."""
-    columns = []
-    for column, texts in zip(answer.columns, cells(answer, MOST_ROWS), strict=True):
-        listed = [cut(column.name), *map(cut, texts)]
-        width = max(map(len, listed))
-        right = column.key is None
-        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in listed])
-    lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
-    return headed(answer, "\n".join([*lines, *_after(answer)]))
+def _tabulated(answer: TableAnswer, most: int | None = MOST_ROWS) -> Tabulation:
+    """Return the columns as selected, each value with its error bar."""
+    head = tuple(column.name for column in answer.columns)
+    rows = tuple(zip(*cells(answer, most), strict=True))
+    return Tabulation(head, rows, tuple(column.key is None for column in answer.columns))
 
 
-def as_html(answer: TableAnswer) -> str:
-    """Return the answer for a notebook; everything that came from outside is escaped."""
-    head = "".join(f"<th>{escape(column.name)}</th>" for column in answer.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in zip(*cells(answer, MOST_ROWS), strict=True)
-    )
-    after = "<br>".join(map(escape, _after(answer)))
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"{mark_html(answer)}{table}<p>{after}</p>"
-
-
-def cells(answer: TableAnswer, most: int) -> list[list[str]]:
+def cells(answer: TableAnswer, most: int | None) -> list[list[str]]:
     """Return the texts of each column, of the first `most` rows only."""
     shown = []
     for column in answer.columns:
@@ -345,8 +338,8 @@ def _amount(value: Fraction | None, bar: Bar | None, constant: Callable[[Fractio
     return f"{in_figures(constant(value))} (anything)" if bar is None else amount(value, bar, constant)
 
 
-def _after(answer: TableAnswer) -> list[str]:
-    more = len(answer.places) - MOST_ROWS
+def _after(answer: TableAnswer, most: int | None = MOST_ROWS) -> list[str]:
+    more = 0 if most is None else len(answer.places) - most
     lines = [f"... and {more} more rows"] if more > 0 else []
     if answer.chosen_by:
         lines.append("rows were chosen by noisy values: their error bars hold for all groups at once")
