@@ -113,7 +113,9 @@ def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:
     for name, cells, error in zip(*answer.summary(), strict=True):
         shown.add_row(printable(name), cells, f"± {error}")
     screen.print(shown)
-    noise = f"measured as {answer.strategy}, drawn anew for every cell"
+    kinds = dict.fromkeys(answer.noises)
+    named = spelled(answer.noise) if len(kinds) == 1 else f"{len(kinds)} widths of one shape"
+    noise = f"{named}, drawn anew for every cell; measured as {answer.strategy}"
     texts = said(answer, noise, places, answer.remarks(), answer.bounded)
     notes(screen, texts | {"counts": "--csv prints them, --csv-folder writes a file for each table"})
 

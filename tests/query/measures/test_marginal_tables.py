@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import duckdb
 import numpy as np
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dovetail as dv
 from dovetail.engines import Engine, Source, connect
@@ -21,8 +23,10 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
 from dovetail.query.canonical import Question
+from dovetail.query.field import Field
 from dovetail.query.measures import MarginalTables, Shift
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours
+from dovetail.query.partitions import Keys
 from neighbour_changes import changed, lies_below
 
 SCHEMA = dv.Schema(
@@ -208,6 +212,29 @@ def test_tables_are_those_of_the_rows_and_agree(tmp_path: Path, strategy: Any) -
     assert list(turned.columns[:2]) == ["c", "a"]
     straight = noisy.table("a", "c").to_pandas().set_index(["c", "a"])["value"]
     assert np.allclose(turned.set_index(["c", "a"])["value"].sort_index(), straight.sort_index())
+
+
+@given(data=st.data())
+def test_without_noise_every_table_within_another_is_counted_right(data: st.DataObject) -> None:
+    """Whatever the columns, the tables and the strategy; rows come in batches, some of them twice."""
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    axes = tuple(Keys(Field(f"c{i}", "integer"), tuple(range(size))) for i, size in enumerate(sizes))
+    every = [table for way in range(1, len(sizes) + 1) for table in combinations(range(len(sizes)), way)]
+    tables = tuple(data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=4, unique=True)))
+    measure = MarginalTables(axes, tables, data.draw(st.sampled_from(STRATEGIES)))
+    cells = st.tuples(*(st.integers(0, size - 1) for size in sizes), st.integers(0, 10**12))
+    batches = data.draw(st.lists(st.lists(cells, max_size=4), max_size=3))
+    held = [np.array(batch, np.int64).reshape(-1, len(sizes) + 1).T for batch in batches]
+    released = measure.released_sparsely((each[:-1], each[-1]) for each in held)
+    noises = [Geometric(1)] * len(measure.components())
+    joint = np.zeros(sizes)
+    for *place, count in (cell for batch in batches for cell in batch):
+        joint[tuple(place)] += count
+    for table in {
+        part for whole in tables for way in range(len(whole) + 1) for part in combinations(whole, way)
+    }:
+        away = tuple(i for i in range(len(sizes)) if i not in table)
+        assert np.allclose(measure.table(released, noises, table), joint.sum(axis=away), rtol=1e-9, atol=1e-3)
 
 
 def estimates(measure: MarginalTables, noises: Sequence[Any], runs: int) -> np.ndarray:

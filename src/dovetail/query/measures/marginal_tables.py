@@ -250,6 +250,9 @@ class MarginalTables(Measure):
         named = f"{many} tables" if many > 1 else "one table"
         return f"{named} of {', '.join(axis.field.name for axis in self.axes)}"
 
+    def bounded_effect(self) -> str:
+        return "counts of rows are at most the true ones"
+
     def scale(self) -> str:
         return "rows"
 
