@@ -18,7 +18,8 @@ export function limit(budget: Budget): string {
   return `ε ${figure(String(number(budget.epsilon ?? '0')), 'down')}${delta}`
 }
 
-export function spent(amount: Amount): string {
+export function spent(amount: Amount | null): string {
+  if (!amount) return 'by a plan'
   const worst = amount.epsilon === null ? 'ε without bound' : `ε ${cost(amount.epsilon)}`
   return number(amount.delta) > 0 ? `${worst}, δ ${cost(number(amount.delta))}` : worst
 }

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,25 @@ def people(tmp_path: Path) -> Iterator[Running]:
     (tmp_path / "data" / "people.csv").write_text("nick,points,person\n" + "\n".join(rows) + "\n")
     with running(tmp_path) as made:
         yield made
+
+
+@contextmanager
+def started(folder: Path, *words: str) -> Iterator[str]:
+    """Start a service in a process of its own, and give the address that signs its curator in."""
+    command = [sys.executable, "-m", "dovetail", "serve", *words, "--port", "0", "--no-open"]
+    with (folder / "output.txt").open("w") as output:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(600):
+            found = re.search(r"http\S+#code=\S+", (folder / "output.txt").read_text())
+            if found or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert found, (folder / "output.txt").read_text()
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 def choose(page: Any, file: str) -> None:
@@ -61,6 +85,36 @@ def test_the_whole_path_from_a_file_to_the_first_answer(
     page.get_by_role("region", name="This answer").wait_for()
     (grant,) = people.ledger.people.grants("Dora", "people")
     assert Decimal(grant.spent.epsilon or 0) > 0
+
+
+def test_a_first_run_opens_the_path_to_the_first_answer(tmp_path: Path, browser: Any) -> None:
+    """Start it as a user does; the address that it prints signs the curator in, once."""
+    (tmp_path / "people.csv").write_text("age\n" + "".join(f"{20 + n % 50}\n" for n in range(300)))
+    context = browser.new_context()
+    context.set_default_timeout(20_000)
+    with started(tmp_path, "people.csv", "--budget", "epsilon=3,delta=1e-6") as address:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("button", name="Begin with people").click()
+        assert "code" not in page.url
+        group(page, "age").get_by_label("Least").fill("0")
+        group(page, "age").get_by_label("Largest").fill("120")
+        page.get_by_label("confirm age").check()
+        page.get_by_role("button", name="Continue with 1 confirmed column").click()
+        page.get_by_role("button", name="Protect each row").click()
+        assert page.get_by_label("Epsilon").input_value() == "3"
+        page.get_by_role("button", name="Publish the dataset").click()
+        page.get_by_role("heading", name="people is published").wait_for()
+        page.get_by_label("Name").fill("Dora")
+        page.get_by_role("button", name="Grant it and make a key").click()
+        page.get_by_role("button", name="Sign in as Dora").click()
+        page.get_by_role("button", name="Ask for ε").click()
+        page.get_by_role("region", name="This answer").wait_for()
+        context.clear_cookies()
+        again = context.new_page()
+        again.goto(address)
+        again.get_by_label("Your key").wait_for()
+    context.close()
 
 
 def test_a_draft_shows_no_value_of_a_row_unless_the_curator_asks(

@@ -38,6 +38,10 @@ def test_a_plan_is_paid_once_and_belongs_to_its_analyst(house: Any) -> None:
     wish = {"noise": dv.Geometric("0.1").to_dict(), "queries": 4}
     quoted = house.ann.post("/v1/datasets/adult/plans/quotes", wish).json()
     assert quoted["id"] is None
+    assert (quoted["affordable"], quoted["remaining"]["epsilon"]) == (True, "0.6")
+    assert quoted["remaining_now"]["epsilon"] == "1"
+    dear = house.ann.post("/v1/datasets/adult/plans/quotes", wish | {"queries": 11}).json()
+    assert (dear["affordable"], dear["remaining"]) == (False, None)
     plan = house.ann.post("/v1/datasets/adult/plans", wish, key="p").json()
     assert plan["price"] == quoted["price"]
     assert house.ann.post("/v1/datasets/adult/plans", wish, key="p").json()["id"] == plan["id"]

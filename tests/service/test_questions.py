@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow
 import pytest
+from pyarrow import parquet
 
 import dovetail as dv
 from dovetail.query.query_json import to_dict
@@ -126,6 +127,8 @@ def test_an_answer_is_a_file_too(house: Any) -> None:
     stream = house.ann.get(f"/v1/answers/{public}", headers={"Accept": "application/vnd.apache.arrow.stream"})
     table = pyarrow.ipc.open_stream(stream.content).read_all()
     assert table.column_names == ["sex", "value", "low", "high"]
+    columns = house.ann.get(f"/v1/answers/{public}?format=parquet").content
+    assert parquet.read_table(pyarrow.BufferReader(columns)).equals(table)
     wide = house.ann.get(f"/v1/answers/{public}?level=0.999").json()["answers"][0]["rows"][0]
     usual = house.ann.get(f"/v1/answers/{public}").json()["answers"][0]["rows"][0]
     assert float(wide["low"]) < float(usual["low"])

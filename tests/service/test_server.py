@@ -108,6 +108,26 @@ def test_a_service_starts_answers_reloads_and_stops(run: Any, tmp_path: Path) ->
     assert stored["answers"][0]["rows"] == first.json()["answers"][0]["rows"]
 
 
+def test_a_file_without_a_schema_waits_for_its_curator(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\n" + "".join(f"{20 + n % 50}\n" for n in range(300)))
+    (tmp_path / "secret.csv").write_text("age\n1\n")
+    service = run("people.csv", "--budget", "epsilon=3,delta=1e-6")
+    key = service.key
+    said = service.ask("GET", "/v1/sources", key).json()
+    first = said["first"]
+    assert (first["name"], first["budget"]["epsilon"]) == ("people", "3")
+    assert "secret.csv" not in json.dumps(said)
+    column = service.ask("POST", "/v1/drafts", key, {"source": first["source"]}).json()["columns"][0]
+    age = column | {"low": "0", "high": "120", "reviewed": True}
+    made = {name: first[name] for name in ("name", "source", "budget")} | {"schema": {"columns": [age]}}
+    assert service.ask("POST", "/v1/datasets", key, made).status_code == 201
+    assert service.ask("GET", "/v1/sources", key).json()["first"] is None
+    service.stop()
+    again = run("people.csv")
+    assert again.ask("GET", "/v1/sources", key).json()["first"] is None
+    assert again.ask("GET", "/v1/datasets/people", key).json()["schema"]["columns"][0]["high"] == "120"
+
+
 def test_a_difference_to_the_record_stops_the_start(run: Any, tmp_path: Path) -> None:
     run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger").stop()
     with pytest.raises(AssertionError, match="differ in budget"):

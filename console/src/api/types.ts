@@ -94,8 +94,10 @@ export type Asked = { question: Question; pay: Pay } | { sql: string; pay: Pay }
 export interface Quote {
   digest: string
   dataset: string
+  /** Of a new answer. */
   price: Amount
-  stored: boolean
+  /** Asked before: free. `stale` where the rows have changed since. */
+  stored: { stored: boolean; stale: boolean; answered_at: string | null; note: string | null } | null
   affordable: boolean
   remaining: Remaining | null
   remaining_now: Remaining | null
@@ -140,7 +142,8 @@ export interface Answered {
   dataset: string
   state: 'answered' | 'running' | 'failed'
   stored: boolean
-  price: Amount
+  /** Null where a plan paid. */
+  price: Amount | null
   remaining: Remaining | null
   answered_at: string
   sql: string | null
@@ -155,7 +158,7 @@ export interface Past {
   answered_at: string | null
   state: 'answered' | 'running' | 'failed'
   words: string[]
-  price: Amount
+  price: Amount | null
   plan: string | null
   run: string | null
 }

@@ -35,6 +35,15 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
+class First:
+    """Rows that were named at the start, which a curator has still to describe and publish in the console."""
+
+    name: str
+    source: Mapping[str, Any]
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a request may ask for at most; all of it is looked at before anything is parsed or run."""
 
@@ -65,6 +74,7 @@ class Settings:
     data_roots: Mapping[str, Path] = field(default_factory=dict)
     connections: Mapping[str, str] = field(default_factory=dict)
     datasets: tuple[Declared, ...] = ()
+    first: First | None = None
     pacing: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     cookie_secret: bytes = field(default=b"", repr=False)

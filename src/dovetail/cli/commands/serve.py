@@ -123,10 +123,12 @@ def reread(config: Path, given: dict[str, Any]) -> Settings:
 def from_words(
     data: str, source: Source, ledger: str, declared: dict[str, Any], given: dict[str, Any]
 ) -> tuple[Settings, dict[str, Schema]]:
-    """Return the settings of a service on one source."""
+    """Return the settings of a service on one source.
+
+    Where nothing is declared about its columns, they are confirmed in the console before anything is served.
+    """
     from dovetail.engines.source import is_address
-    from dovetail.query import Schema
-    from dovetail.service.settings import Declared, Settings
+    from dovetail.service.settings import Declared, First, Settings
 
     connections: dict[str, str] = {}
     if shipped(data):
@@ -137,9 +139,17 @@ def from_words(
         place = {"connection": "command line", "table": source.table}
     else:
         place = {"path": str(Path(data).resolve())} | ({"table": source.table} if source.table else {})
+    if source.schema is None:
+        if "path" in place:
+            # A root that is this file, or folder, alone: nothing beside it can be served.
+            path = Path(place["path"])
+            given = given | {"data_roots": {**given.get("data_roots", {}), path.name: path}}
+            place |= {"root": path.name, "path": "."}
+        first = First(source.name, place, declared["budget"])
+        return Settings(ledger, first=first, connections=connections, **given), {}
     made = Declared(source.name, place, **declared)
     settings = Settings(ledger, datasets=(made,), connections=connections, **given)
-    return settings, {source.name: source.schema or Schema()}
+    return settings, {source.name: source.schema}
 
 
 def _whole(value: Any) -> int | None:

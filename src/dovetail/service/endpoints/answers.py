@@ -1,4 +1,4 @@
-"""What you asked before: as JSON, as a CSV that is safe in spreadsheets, or as an Arrow stream."""
+"""What you asked before: as JSON, as a CSV that is safe in spreadsheets, as an Arrow stream or as Parquet."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from .questions import under_way
 
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
+PARQUET = "application/vnd.apache.parquet"
 _STATES = {"reserved": "running", "answered": "answered", "failed": "failed"}
 _NOTHING = Budget.pure("1e-9")
 
@@ -52,7 +53,7 @@ def one(
     format: str | None = None,  # noqa: A002 - the name of the parameter in the address
     part: int = 0,
 ) -> Response:
-    """Error bars at another `level`; `format` json, csv or arrow; `part` chooses among several answers."""
+    """Error bars at another `level`; `format` json, csv, arrow, parquet; `part` chooses among several."""
     service, caller = service_of(request), signed_in(request)
     try:
         found = service.ledger.people.answer(caller.name, public)
@@ -114,12 +115,17 @@ def _file(answer: Answer, kind: str, public: str) -> Response:
     """Return the table of an answer as a file."""
     if kind == "csv":
         return _attached(answer.to_csv().encode(), CSV + "; charset=utf-8", f"{public}.csv")
-    if kind != "arrow":
-        raise Refused(400, "invalid-parameter", "format must be json, csv or arrow.")
+    if kind not in ("arrow", "parquet"):
+        raise Refused(400, "invalid-parameter", "format must be json, csv, arrow or parquet.")
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()
     table = answer.table
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, sink)
+        return _attached(sink.getvalue().to_pybytes(), PARQUET, f"{public}.parquet")
     with pyarrow.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return _attached(sink.getvalue().to_pybytes(), ARROW, f"{public}.arrows")

@@ -92,14 +92,19 @@ class Raise(Body):
 
 @router.get("/v1/sources", summary="Where data may be served from")
 def sources(request: Request) -> Response:
-    """The data roots and connections of the configuration; passwords are not shown."""
+    """The data roots and connections of the configuration; passwords are not shown.
+
+    `first` is what the service was started with, until it is published.
+    """
     in_role(request, "curator")
-    settings = service_of(request).settings
+    service = service_of(request)
+    settings = service.settings
     connections = [
         {"name": name, "kind": address.partition(":")[0], "address": without_password(address)}
         for name, address in settings.connections.items()
     ]
-    return reply({"roots": listed_roots(settings), "connections": connections, "shipped": ["adult"]})
+    said = {"roots": listed_roots(settings), "connections": connections, "shipped": ["adult"]}
+    return reply(said | {"first": _first(service)})
 
 
 @router.post("/v1/drafts", summary="Propose a schema from the rows")
@@ -223,6 +228,14 @@ def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - 
     kind = "application/json" if format == "json" else "text/csv; charset=utf-8"
     headers = {"Content-Disposition": f'attachment; filename="record.{format}"'}
     return Response(text, media_type=kind, headers=headers)
+
+
+def _first(service: Service) -> dict[str, Any] | None:
+    first = service.settings.first
+    if first is None or any(offer.entry.said["source"] == first.source for offer in service.offers.all()):
+        return None
+    budget = None if first.budget is None else first.budget.to_dict()
+    return {"name": first.name, "source": dict(first.source), "budget": budget}
 
 
 def read_schema(said: Columns, before: Schema | None = None) -> Schema:

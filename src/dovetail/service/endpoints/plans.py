@@ -8,8 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dovetail.answers.payment import noise_of_slots
+from dovetail.answers.quote import Standing
 from dovetail.check import integer
 from dovetail.pricing.plans import sketched_plan
+from dovetail.privacy import Charge
 from dovetail.release.plans import stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
@@ -33,12 +35,14 @@ class PlanWish(Body):
 
 @router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
 def quoted(name: str, body: PlanWish, request: Request) -> Response:
-    """Nothing is spent."""
+    """What it would cost and leave. Nothing is spent."""
     asker = Asker.of(name, request)
     noise, slots = _read(body)
     neighbours = asker.offer.entry.said.get("neighbours", "add-remove")
-    sketch = sketched_plan(noise, slots, neighbours, asker.account.standing())
-    return reply(forms.plan(sketch, asker.offer.entry.name, public=None, called=body.name, shared=False))
+    standing = asker.account.standing()
+    sketch = sketched_plan(noise, slots, neighbours, standing)
+    form = forms.plan(sketch, asker.offer.entry.name, public=None, called=body.name, shared=False)
+    return reply(form | _left(standing, sketch.charge))
 
 
 @router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
@@ -70,6 +74,15 @@ def listed(request: Request, dataset: str | None = None) -> Response:
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
                 found.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
     return reply({"plans": found, "next": None})
+
+
+def _left(standing: Standing, charge: Charge) -> dict[str, Any]:
+    """Return what remains before and after a charge, and whether it can be paid."""
+    budget, spent = standing.budget, standing.spent
+    assert budget is not None
+    fits = budget.allows(spent, charge)
+    after = budget.remaining(spent + charge).to_dict() if fits else None
+    return {"affordable": fits, "remaining": after, "remaining_now": budget.remaining(spent).to_dict()}
 
 
 def _read(body: PlanWish) -> tuple[Any, int]:
