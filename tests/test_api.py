@@ -6,7 +6,9 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -207,8 +209,9 @@ def test_the_errors_form_the_agreed_tree() -> None:
         assert getattr(dovetail, child).__bases__[0] is getattr(dovetail, parent)
 
 
-def test_names_loaded_on_demand_type_checkers_and_the_list_agree() -> None:
-    tree = ast.parse(Path(dovetail.__file__).read_text())
+def imported_for_types(package: ModuleType) -> dict[str, str | None]:
+    """Return the names that type checkers see in a package, and the module of each."""
+    tree = ast.parse(Path(str(package.__file__)).read_text())
     (branch,) = [
         node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
@@ -216,6 +219,21 @@ def test_names_loaded_on_demand_type_checkers_and_the_list_agree() -> None:
     for node in branch.body:
         assert isinstance(node, ast.ImportFrom)
         imported |= {alias.asname or alias.name: node.module for alias in node.names}
+    return imported
+
+
+@pytest.mark.parametrize("name", ["designer", "ledger", "workloads"])
+def test_packages_that_load_names_on_demand_list_all_of_them(name: str) -> None:
+    package = import_module(f"dovetail.{name}")
+    assert imported_for_types(package) == package._HOME
+    assert set(package.__all__) >= set(package._HOME)
+    assert all(getattr(package, each) is not None for each in package.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing
+
+
+def test_names_loaded_on_demand_type_checkers_and_the_list_agree() -> None:
+    imported = imported_for_types(dovetail)
     packages = {name for name, home in imported.items() if home is None}
     assert packages == set(dovetail._PACKAGES)
     assert {name: home for name, home in imported.items() if name not in packages} == dovetail._HOME

@@ -35,6 +35,7 @@ SAYS = {
     "postgresql": "addresses, limits and failures of a server",
     "check": "what may come in",
     "errors": "what went wrong, as data, with remedies",
+    "lazy_names": "names loaded when first used",
 }
 WIDTH, HEIGHT, GAP, LEFT = 1060, 44, 8, 10
 

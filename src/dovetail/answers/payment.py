@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dovetail.check import Real, integer, positive, probability
 from dovetail.check import within as limited
-from dovetail.designer import Design
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.errors.remedies import Give, KeepOne, LeaveOut, SeePlans, Spend
 from dovetail.noise import IntegerNoise, Noise
 from dovetail.privacy import Budget
 
 from .plan import Plan
+
+if TYPE_CHECKING:
+    from dovetail.designer import Design
 
 MOST_PLANNED = 10**6
 _USUAL = Fraction(95, 100)
@@ -134,6 +136,10 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
 
 def designed_for(value: object) -> int:
     """Return the sensitivity that a design was made for; a plain noise is one for 1."""
+    if value is None or isinstance(value, Noise):
+        return 1
+    from dovetail.designer import Design
+
     return max(value.task.shifts) if isinstance(value, Design) else 1
 
 

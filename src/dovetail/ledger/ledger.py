@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import Connection, select
 
@@ -40,10 +40,12 @@ from .registry import (
     sources_of,
 )
 from .schema import ledger as head_row
-from .statement import Statement, statement
 from .store import Store
 from .text import composed
 from .witness import Witness
+
+if TYPE_CHECKING:
+    from .statement import Statement
 
 # Seconds to wait for another writer before LedgerBusy.
 _PATIENCE = 30.0
@@ -289,6 +291,8 @@ class Ledger:
         """Return what was asked, when, by whom, at what charge, and what remains; prints as a table."""
         with self._store.reading() as connection:
             about = None if dataset is None else find(connection, dataset)
+            from .statement import statement
+
             return statement(connection, about, last, _number(connection, analyst))
 
     def statements(self, dataset: str | None = None) -> list[AnalystStatement]:

@@ -16,7 +16,6 @@ from dovetail.privacy import Budget
 from dovetail.query.canonical import Question
 from dovetail.query.measures import Calibration, Measure, Way
 from dovetail.query.neighbours import Neighbours
-from dovetail.workloads.planning import keeps, scaled
 
 from .calibration import PIECES, noises_at_price, noises_even, noises_shaped
 from .composition import joint_losses, payable, ways_to_move
@@ -88,6 +87,8 @@ def _uneven_noises(
     questions: Sequence[Question], ways: Mapping[int, Way], price: Budget, neighbours: Neighbours
 ) -> Noises | None:
     """Return noises that keep a price, where some questions have ways of their own; None if none do."""
+    from dovetail.workloads.planning import keeps, scaled
+
     rest = [each for place, each in enumerate(questions) if place not in ways]
     shares = {place: len(way.errors) * parts_per_slot(neighbours) for place, way in ways.items()}
     uses = _uses(rest, neighbours) + sum(shares.values())
