@@ -32,8 +32,10 @@ class Answered:
 
 def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: Answered) -> None:
     """Refuse other rows under a name that has a budget, unless it was said that they belong to it."""
-    known = ledger.sources().get(name, ())
-    if not known or any(overlap(one, other) for one in known for other in identity):
+    held = ledger.sources()
+    known = held.get(name, ())
+    # Rows that some dataset holds are recognised; whether under this name, the registry says.
+    if not known or any(overlap(one, other) for each in held.values() for one in each for other in identity):
         return
     if said.vintages or said.same:
         return
