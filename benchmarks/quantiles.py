@@ -143,14 +143,14 @@ def _opendp(epsilon: float) -> Any:
 
 
 def diffprivlib_median(size: int, epsilon: float) -> float:
-    """Return diffprivlib's, over the reals between the bounds."""
+    """Return diffprivlib's, a real number between the bounds, rounded to the nearest value."""
     import warnings
 
     from diffprivlib.tools import median
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return float(median(sample(size), epsilon=epsilon, bounds=(0, VALUES - 1)))
+        return round(float(median(sample(size), epsilon=epsilon, bounds=(0, VALUES - 1))))
 
 
 def _speed() -> Iterator[Row]:
