@@ -112,6 +112,8 @@ class Releaser:
         except BudgetExceeded as error:
             standing, asked = self.account.standing(), quote.asked[0]
             alone = quote.plan is None and len(quote.asked) == 1 and asked.threshold is None
+            # Of tables that are measured unevenly, only a plan at that price would know.
+            alone = alone and all(way.even for way in asked.ways[:1])
             # Where nothing is told of what remains, what it buys would tell it.
             if not alone or standing.budget is None or error.remaining is None:
                 raise

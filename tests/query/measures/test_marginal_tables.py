@@ -307,6 +307,16 @@ def test_the_way_of_least_error_is_taken_and_others_are_told(tmp_path: Path) -> 
         assert {way.name for way in forced.asked[0].ways} == {"residuals, geometric"}
 
 
+def test_a_refusal_promises_no_error_that_residuals_would_not_have(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.approximate("0.1", "1e-6")) as session:
+        spend = dv.Budget.approximate(1, "1e-6")
+        for strategy, told in (("residuals", False), ("joint", True)):
+            with pytest.raises(dv.BudgetExceeded) as refused:
+                session.marginals("a", "b", "c", strategy=strategy, spend=spend)  # type: ignore[arg-type]
+            assert ("pays for" in str(refused.value)) is told
+        assert not session.begun
+
+
 def test_a_plan_and_an_accuracy_pay_for_tables(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         plan = session.plan(Geometric("0.1"), queries=10)
