@@ -30,7 +30,7 @@ class InMemory:
     settles: bool = True
     secret: bytes = b"the key of this dataset"
     charges: list[Charge] = field(default_factory=list)
-    stored: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
 
     def standing(self, plans_of: str | None = None) -> Standing:
         return Standing(self.budget)
@@ -39,10 +39,13 @@ class InMemory:
         self.charges.append(request.charge)
         return Reservation(len(self.charges))
 
+    def stored(self, request: Request) -> StoredAnswer | None:
+        return None
+
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         if not self.settles:
             raise LedgerError("the disk is full")
-        self.stored.append(answer)
+        self.kept.append(answer)
         return datetime.now(UTC)
 
     def fail(self, reservation: Reservation, reason: str) -> None: ...

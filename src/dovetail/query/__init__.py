@@ -13,6 +13,7 @@ from .workload import Workload
 
 
 def _derived(text: str, table: Any) -> Any:
+    """Read the text of a derived column."""
     from .sql.where import read_derived
 
     return read_derived(text, table)
