@@ -102,8 +102,3 @@ class Total(Measure):
 
     def words(self) -> str:
         return f"sum of {self.values.field.name}"
-
-    def bounded_effect(self) -> str:
-        if self.values.low >= 0:
-            return "sums are at most the true ones"
-        return "sums are at least the true ones" if self.values.high <= 0 else "sums are of these rows"
