@@ -34,6 +34,7 @@ SAYS = {
     "plots": "pictures from arrays",
     "postgresql": "addresses, limits and failures of a server",
     "check": "what may come in",
+    "progress": "that work goes on",
     "errors": "what went wrong, as data, with remedies",
     "lazy_names": "names loaded when first used",
 }

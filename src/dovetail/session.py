@@ -19,6 +19,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
+from dovetail.progress import working
 from dovetail.query import Query, Schema
 from dovetail.query.field import Field
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, protected
@@ -178,9 +179,10 @@ class Session(AskingMarginals):
         planned = payment.plan is not None or payment.queries is not None
         releaser = self._releaser
         standing = releaser.account.standing(releaser.analyst if planned else None)
-        made = quote(
-            self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
-        )
+        with working("Pricing"):
+            made = quote(
+                self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
+            )
         return replace(made, stored=releaser.offered(made))
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:

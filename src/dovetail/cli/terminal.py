@@ -12,11 +12,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dovetail.errors import DovetailWarning
+from dovetail.progress import elsewhere
 
 from .error_words import words
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
     from rich.table import Table
 
 
@@ -83,7 +85,14 @@ def _console(**options: Any) -> Console:
 def working(text: str) -> AbstractContextManager[object]:
     """Show on a terminal that something takes a moment; elsewhere do nothing."""
     screen = stderr()
-    return screen.status(text) if screen.is_terminal else nullcontext()
+    return _status(screen, text) if screen.is_terminal else nullcontext()
+
+
+@contextmanager
+def _status(screen: Console, text: str) -> Iterator[Status]:
+    """Show a text, and nothing of the library's own."""
+    with elsewhere(), screen.status(text) as status:
+        yield status
 
 
 def table(*headers: str, numbers: int = 0) -> Table:

@@ -26,6 +26,7 @@ from dovetail.noise import (
     TruncatedLaplace,
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss
+from dovetail.progress import working
 
 _FIX = Give("at")
 _FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
@@ -139,7 +140,8 @@ def compare(
                 f"noises[{name!r}]", noise, "a noise or a privacy loss", "For example geometric noise."
             )
     cost, level, label = _sense(at, next(iter(noises.values())))
-    return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
+    with working("Scaling the noises"):
+        return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
 
 
 def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss], float], float, str]:

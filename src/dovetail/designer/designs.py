@@ -13,6 +13,7 @@ from dovetail.check import Real
 from dovetail.exact.decimals import finite
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
+from dovetail.progress import working
 
 from .calibration import fitted
 from .candidates import Finder
@@ -209,7 +210,8 @@ def design(
 
 @lru_cache(maxsize=128)
 def _designed(task: Task) -> Design:
-    found = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
+    with working("Searching for the noise"):
+        found = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
     if found is None:
         raise unreachable(task, lambda other: _best(other))
     checked = found if found.task == task else certify(found.noise, task)

@@ -10,6 +10,7 @@ from dovetail.check import Real, rational
 from dovetail.errors import BudgetExceeded, InvalidParameter
 from dovetail.errors.remedies import AskForLess, Give
 from dovetail.privacy import Budget
+from dovetail.progress import working
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.schema import Table
 
@@ -72,24 +73,26 @@ class RunRequest:
         plan = opened_run(account, asked, asker.analyst, design, _drawn)
         kept = account.begun
         assert kept is not None
-        truth = OccupiedCells.read(engine, domain, kept.secret if persons is not None else b"")
+        with working("Reading the data"):
+            truth = OccupiedCells.read(engine, domain, kept.secret if persons is not None else b"")
         return Online(kept, plan, domain, asker, truth)
 
     def _domain(self, table: Table, persons: Persons | None) -> Domain:
         return Domain.of(self.columns, self.bins, table, persons, self.most_cells)
 
     def _designed(self, domain: Domain, standing: Standing, neighbours: Neighbours) -> OnlineDesign:
-        return design_online(
-            domain.shape,
-            queries=self.queries,
-            budget=_budget(self.spend, standing),
-            ways=min(self.ways, len(domain.shape)) if isinstance(self.ways, int) else self.ways,
-            base=self.base,
-            updates=self.updates,
-            promise=self.promise,
-            neighbours=neighbours,
-            rows=1 if domain.persons is None else domain.persons.max_rows,
-        )
+        with working("Designing the run"):
+            return design_online(
+                domain.shape,
+                queries=self.queries,
+                budget=_budget(self.spend, standing),
+                ways=min(self.ways, len(domain.shape)) if isinstance(self.ways, int) else self.ways,
+                base=self.base,
+                updates=self.updates,
+                promise=self.promise,
+                neighbours=neighbours,
+                rows=1 if domain.persons is None else domain.persons.max_rows,
+            )
 
     def _asked(
         self, domain: Domain, account: Opener, source: str, neighbours: Neighbours, label: str | None

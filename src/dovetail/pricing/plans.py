@@ -11,6 +11,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give, LeaveOut
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss
+from dovetail.progress import working
 from dovetail.query.canonical import Question
 from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
@@ -99,6 +100,7 @@ def sketched_plan(
     noise: IntegerNoise, slots: int, neighbours: Neighbours, standing: Standing, *, session: bool = False
 ) -> Plan:
     """Return a plan as it would be charged now; nobody has paid for it, so nothing is answered from it."""
-    loss = whole_loss(noise, slots * parts_per_slot(neighbours))
-    charge = plan_charge(loss, standing.budget or Budget.pure(1), standing.spent)
+    with working(f"Composing {slots:,} answers"):
+        loss = whole_loss(noise, slots * parts_per_slot(neighbours))
+        charge = plan_charge(loss, standing.budget or Budget.pure(1), standing.spent)
     return Plan(0, noise, slots, charge, neighbours, session)

@@ -18,6 +18,7 @@ from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerErro
 from dovetail.errors.remedies import AskForLess, Give
 from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
+from dovetail.progress import working
 from dovetail.sampling import random_bytes
 
 from .account import Account, Request, Reservation, StoredAnswer
@@ -70,7 +71,8 @@ class Releaser:
             given = self._reserved(quote, identifier)
             if isinstance(given, StoredAnswer):
                 return self._stored(given, quote)
-            released = [self._noisy(each) for each in quote.asked]
+            with working("Reading the data"):
+                released = [self._noisy(each) for each in quote.asked]
             written = write_released(released, quote.charge)
         except BaseException as error:
             self._give_up(given, identifier, error)
