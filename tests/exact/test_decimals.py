@@ -4,7 +4,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.exact.decimals import decimal_text, exact_number
+from dovetail.exact.decimals import decimal_text, exact_number, units_text
 
 FINITE = st.builds(
     lambda above, twos, fives: Fraction(above, 2**twos * 5**fives),
@@ -32,3 +32,8 @@ def test_what_has_no_finite_decimal_stays_a_ratio(value: Fraction, prime: int) -
 def test_decimals_read_as_people_write_them() -> None:
     assert str(exact_number(Fraction(10))) == "10"
     assert exact_number(Fraction(0)) == Decimal(0)
+
+
+@given(st.integers(0, 10**30), st.sampled_from((9, 18)))
+def test_units_are_written_as_their_decimal(units: int, places: int) -> None:
+    assert units_text(units, places) == decimal_text(Fraction(units, 10**places))

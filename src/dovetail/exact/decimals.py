@@ -35,6 +35,17 @@ def decimal_text(value: Fraction) -> str:
     return f"{number:f}" if isinstance(number, Decimal) else str(number)
 
 
+def units_text(units: int, places: int) -> str:
+    """Return so many units of 10^-places, from 0 up, as `decimal_text` does, several times as fast.
+
+    >>> units_text(584020000, 9), units_text(0, 9), units_text(10**18, 18)
+    ('0.58402', '0', '1')
+    """
+    digits = str(units).rjust(places + 1, "0")
+    fraction = digits[-places:].rstrip("0")
+    return f"{digits[:-places]}.{fraction}" if fraction else digits[:-places]
+
+
 def finite(value: float) -> float | None:
     """Return a figure for JSON, which has no infinity: null means without bound.
 

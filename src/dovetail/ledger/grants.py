@@ -16,10 +16,13 @@ from .balances import Row, all_balances, budget_of, dataset_row, most_spent, ope
 from .chain import canonical
 from .keys import moment, past
 from .pen import Pen
-from .prepared_statements import recall
+from .prepared_statements import recall, run
 from .principals import by_whom
 from .schema import grants
 
+_HELD = select(grants.c.dataset, grants.c.expires).where(
+    grants.c.principal == bindparam("who"), grants.c.revoked.is_(None)
+)
 _OF = select(grants).where(grants.c.principal == bindparam("who"), grants.c.dataset == bindparam("of"))
 
 
@@ -58,10 +61,7 @@ def permitted(connection: Connection, principal: int | None, dataset: Row) -> Ro
 
 def granted(connection: Connection, principal: int) -> set[int]:
     """Return the datasets that somebody holds a grant for, neither revoked nor over."""
-    query = select(grants.c.dataset, grants.c.expires).where(
-        grants.c.principal == principal, grants.c.revoked.is_(None)
-    )
-    return {row.dataset for row in connection.execute(query) if not past(row.expires)}
+    return {row.dataset for row in run(connection, _HELD, {"who": principal}).rows if not past(row.expires)}
 
 
 def give(

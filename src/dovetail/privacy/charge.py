@@ -11,7 +11,7 @@ from typing import Any
 
 from dovetail.check import Real, rational
 from dovetail.errors import InvalidParameter
-from dovetail.exact.decimals import decimal_text, exact_number
+from dovetail.exact.decimals import exact_number, units_text
 from dovetail.exact.figures import rounded
 
 # One unit of epsilon, zeta and Rényi divergence; one unit of delta.
@@ -187,13 +187,13 @@ class Charge:
         """
 
         def text(units: int | None) -> str | None:
-            return None if units is None else decimal_text(units * UNIT)
+            return None if units is None else units_text(units, 9)
 
         return {
             "epsilon": text(self.epsilon_units),
             "zeta": text(self.zeta_units),
             "renyi": {str(order): text(value) for order, value in zip(ORDERS, self.renyi_units, strict=True)},
-            "delta": decimal_text(self.delta_units * DELTA_UNIT),
+            "delta": units_text(self.delta_units, 18),
         }
 
     @classmethod

@@ -147,7 +147,8 @@ def _config(settings: Settings, app: Any) -> uvicorn.Config:
 def _bound(settings: Settings) -> socket.socket:
     """Return a socket that listens, before anything is promised."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small replies at once only on sockets that say that they speak TCP.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))
