@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from math import floor, inf, isfinite, nan
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
+import ibis
 import pyarrow
 import pytest
 
-from dovetail.engines import Engine
+from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import true_cells
+from dovetail.errors import InvalidParameter
 from dovetail.query import Column, Count, Histogram, Lookup, Mean, Schema, Sum
-from engine_tables import Opener, cells, typed
+from engine_tables import Loader, Opener, cells, typed
 
 HOSTILE = [
     "'; DROP TABLE t; --", "\\", "\\'", "100%", "%s", ":x", "$1", "${spark.app.name}", '"', "a\nb", "\u2028",
@@ -232,3 +236,42 @@ def test_a_join_that_counts_a_row_twice_would_be_seen(rows: Engine) -> None:
         Lookup("twice", {"key": ["a", "a"], "v": ["x", "y"]}, key="key", on="key")
     for text in ("places.number", "names.name"):
         assert sum(cells(rows, Histogram(text), SCHEMA)) == ROWS
+
+
+def test_a_zone_that_the_engine_does_not_know_is_refused_when_the_data_are_opened(load: Loader) -> None:
+    source = load(typed(n=(pyarrow.int64(), [1])))
+    connect(replace(source, schema=Schema(zone="America/Argentina/Ushuaia"))).close()
+    unknown = Schema(zone="Europe/Zurich")
+    object.__setattr__(unknown, "zone", "Europe/Atlantis")
+    with pytest.raises(InvalidParameter, match="that the engine of these data knows"):
+        connect(replace(source, schema=unknown))
+
+
+def test_many_days_and_hours_are_keys(opened: Opener) -> None:
+    days = [date(2020, 1, 1) + timedelta(days=step) for step in range(0, 2000, 3)]
+    times = [datetime(day.year, day.month, day.day) for day in days]
+    engine = opened(typed(day=(pyarrow.date32(), days), at=(pyarrow.timestamp("us"), times)))
+    bounds = {"low": "2020-01-01", "high": "2025-12-31"}
+    schema = Schema([Column("day", "date", **bounds), Column("at", "timestamp", **bounds)])
+    for text in ("day.day_start", "at.day_start", "at.hour_start"):
+        found = cells(engine, Histogram(text), schema)
+        assert sum(found) == len(days)
+        assert max(found) == 1
+        assert found[0] == 1
+        assert found[-1] == 0
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_the_zone_of_a_connection_does_not_matter(zone: str) -> None:
+    database = duckdb.connect()
+    database.execute(f"SET TimeZone = '{zone}'")
+    database.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-03-31 01:30:00+00' AS at")
+    for table in (database, ibis.duckdb.from_connection(database).table("t")):
+        # Ibis sets a zone of its own.
+        database.execute(f"SET TimeZone = '{zone}'")
+        engine = connect(Source.of(table, name="t", table="t"))
+        for named, hour in ((None, 1), ("Europe/Zurich", 3)):
+            assert cells(engine, Count(f"at.hour = {hour}"), Schema(zone=named)) == [1]
+        engine.close()
+        assert database.execute("SELECT current_setting('TimeZone')").fetchone() == (zone,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail.answers.answer import Answer
@@ -89,8 +89,11 @@ def read_plan(data: Mapping[str, Any]) -> Plan:
 
 
 def read_schema(data: Mapping[str, Any]) -> Schema:
-    """Read what is public of a dataset."""
-    return Schema([_column(each) for each in data["columns"]])
+    """Read what is public of a dataset: columns, derived ones, lookups and the time zone."""
+    columns = [_column(each) for each in data["columns"]]
+    if not data.get("toml"):
+        return Schema(columns)
+    return replace(Schema.from_toml(data["toml"]), columns=columns)
 
 
 def _column(data: Mapping[str, Any]) -> Column:

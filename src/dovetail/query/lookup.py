@@ -6,7 +6,8 @@ import csv
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as attribute
 from datetime import date, datetime
 from hashlib import sha256
 from itertools import islice
@@ -30,7 +31,8 @@ class LookedUp:
     lookup: str
     column: str
     kind: str
-    pairs: tuple[tuple[Constant, Constant], ...]
+    # The digest stands for them: comparing them all would take long.
+    pairs: tuple[tuple[Constant, Constant], ...] = attribute(compare=False, repr=False)
     digest: str
 
     @property
@@ -79,11 +81,11 @@ class Lookup:
     """
 
     name: str
-    table: Any = field(repr=False)
+    table: Any = attribute(repr=False)
     key: str
     on: str | None = None
-    file: str | None = field(default=None, compare=False, repr=False)
-    _made: dict[tuple[str, Field], LookedUp] = field(default_factory=dict, compare=False, repr=False)
+    file: str | None = attribute(default=None, compare=False, repr=False)
+    _made: dict[tuple[str, Field], LookedUp] = attribute(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -63,8 +63,14 @@ def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
         "columns": [column(each) for each in shown],
         "encoding": declared.encoding,
         "derived": [{"name": name, "expression": text} for name, text in declared.derived],
-        "toml": replace(declared, columns=shown).to_toml() if shown else "",
+        "toml": _told(declared, shown) if shown or declared.derived or declared.lookups else "",
     }
+
+
+def _told(declared: Schema, shown: list[Column]) -> str:
+    """Return a schema with the rows of every lookup: a reader elsewhere does not have their files."""
+    lookups = [replace(each, file=None) for each in declared.lookups]
+    return replace(declared, columns=shown, lookups=lookups).to_toml()
 
 
 ABOUT = ("title", "description", "contact", "licence")

@@ -14,12 +14,19 @@ from sqlglot import parse
 from sqlglot.tokens import Tokenizer
 
 from dovetail.errors import DovetailError, InvalidQuery, UnsupportedSQL
-from dovetail.query import Column, Schema
+from dovetail.query import Column, Lookup, Schema
 from dovetail.query.sql import joins, read_select, tokens
 from dovetail.query.sql.tokens import DEEPEST, LONGEST_TEXT, MOST_TOKENS
 from dovetail.query.sql.where import read_where
 
-TABLE = Schema([Column("a", "integer", low=0, high=9), Column("s", "text", values=["F", "M"])]).table()
+TABLE = Schema(
+    [
+        Column("a", "integer", low=0, high=9),
+        Column("s", "text", values=["F", "M"]),
+        Column("d", "date", low="2024-01-01", high="2024-12-31"),
+    ],
+    lookups=[Lookup("looked", {"key": ["F", "M"], "word": ["x", "y"]}, key="key", on="s")],
+).table()
 # What a parser of SQL is slow at when it is repeated; the first ones took exponential time.
 UNITS = [
     "JOIN t ",
@@ -91,6 +98,17 @@ UNITS = [
     "; ",
     "\n",
     "a = 1 AND ",
+    "d.month = 1 AND ",
+    "looked.word = 'x' OR ",
+    "CASE WHEN a = 1 THEN 1 END = 1 AND ",
+    "FLOOR(a / 2) * 2 = 2 AND ",
+    "FLOOR(a / 2) * 2, ",
+    "LEFT JOIN looked ON s = looked.key ",
+    "LEFT JOIN looked ON (s = ",
+    "COUNT(*) + ",
+    "SUM(a) / SUM(a), ",
+    "HAVING COUNT(*) > 1 ",
+    "DATE_TRUNC('month', d), ",
     "(a = 1 OR ",
 ]
 PLACES = [
@@ -217,3 +235,20 @@ def test_an_analysts_text_is_never_printed_or_logged(
                 read(place, start + text)
     assert caplog.text == ""
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_derived_column_stands_for_is_not_spelled_without_end() -> None:
+    lookup = Lookup("big", {"k": [f"k{n}" for n in range(2000)], "v": ["a", "b"] * 1000}, key="k", on="s")
+    table = Schema([Column("s", "text"), Column("a", "integer", low=0, high=99)], lookups=[lookup]).table()
+    assert read_where("big.v = 'a' OR big.v IS NULL", table)
+    with pytest.raises(InvalidQuery, match="derived columns too often"):
+        read_where(" OR ".join(["big.v = 'a'"] * 9), table)
+    branches = " ".join(f"WHEN big.v = 'a' AND a = {n} THEN {n}" for n in range(9))
+    with pytest.raises(UnsupportedSQL, match="too involved"):
+        read_select(f"SELECT COUNT(*) FROM data GROUP BY CASE {branches} END", table)
+    many = ", ".join(f"SUM(CASE WHEN a = {n} THEN 1 ELSE 0 END) AS s{n}" for n in range(151))
+    with pytest.raises(UnsupportedSQL, match="More than 150 different aggregates"):
+        read_select(f"SELECT {many} FROM data", table)
+    keys = ", ".join(f"FLOOR(a / {n}) * {n}" for n in range(1, 40))
+    with pytest.raises(UnsupportedSQL, match="at most 32 columns"):
+        read_select(f"SELECT COUNT(*) FROM data GROUP BY {keys}", table)

@@ -24,6 +24,9 @@ from .order import Column, named_column, whole
 from .text import POSSIBLE, Text
 from .where import Unreadable, condition_of
 
+# Two cells in each of fewer columns are more than an answer can have.
+MOST_KEYS = 32
+MOST_AGGREGATES = 150
 _METHODS: dict[type, str] = {
     exp.Sum: "sum",
     exp.Avg: "mean",
@@ -105,6 +108,8 @@ class Aggregates:
                 self.source.at_word("GROUP"),
                 "GROUP BY takes columns.",
             )
+        if len(part.expressions) > MOST_KEYS:
+            raise self.refuse(part, f"GROUP BY takes at most {MOST_KEYS} columns.")
         found = [self._key(self._item(node, items)) for node in part.expressions]
         if len(set(found)) != len(found):
             raise self.refuse(part, "A column is named twice after GROUP BY.", "Name it once.")
@@ -216,6 +221,10 @@ class Aggregates:
         """Return the number of the query behind an aggregate, which may be a new one, and a title."""
         query, name = self._query(node, self.by, self.where)
         if query not in self.queries:
+            if len(self.queries) >= MOST_AGGREGATES:
+                raise self.refuse(
+                    node, f"More than {MOST_AGGREGATES} different aggregates are too many.", "Ask in parts."
+                )
             try:
                 self.questions.append(query.checked(self.table))
             except (InvalidQuery, InvalidParameter) as error:

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from dovetail.errors import InvalidQuery, shown
 from dovetail.errors.remedies import Declare
-from dovetail.query.condition import MOST_COMPARISONS, Comparison, Condition, compared
+from dovetail.query.condition import MOST_COMPARISONS, Comparison, Condition, compared, condition_size
 from dovetail.query.derived_columns import (
     PARTS,
     STARTS,
@@ -244,7 +244,7 @@ class _Reader:
         listed: list[Constant] = [*values, *([] if otherwise is None else [otherwise])]
         kind = _common_kind(listed)
         reader = Field("CASE", kind)
-        tests = [self._test(each.this, operand) for each in ifs]
+        tests = self._tests(ifs, operand)
         made = [reader.constant(value) for value in listed]
         if otherwise is None and OTHER in made:
             # Rows for which nothing is true join the cell that the analyst calls so.
@@ -252,6 +252,17 @@ class _Reader:
             otherwise = OTHER
         branches = tuple(zip(tests, made, strict=False))
         return Cases(kind, branches, None if otherwise is None else made[len(tests)])
+
+    def _tests(self, ifs: list[Any], operand: Any) -> list[Condition]:
+        """Return the conditions after WHEN; what they stand for together may not be endless."""
+        found: list[Condition] = []
+        size = 0
+        for each in ifs:
+            found.append(self._test(each.this, operand))
+            size += 1 + condition_size(found[-1])
+            if size > MOST_COMPARISONS:
+                raise InvalidQuery("This CASE is too involved.", "Derive it in the data beforehand.")
+        return found
 
     def _test(self, node: Any, operand: Any) -> Condition:
         """Return a condition after WHEN: a whole one, or a constant that the operand is compared with."""
