@@ -41,7 +41,14 @@ def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours:
     >>> ways_at_price(Question(Rows()), Budget.pure(1), Budget.pure(1), "add-remove")
     []
     """
-    price, rows = price_of(spend, budget), used_rows(question)
+    # Which rows are counted decides nothing here.
+    return list(_ways(replace(question, where=None), price_of(spend, budget), neighbours))
+
+
+@lru_cache(maxsize=64)
+def _ways(question: Question, price: Budget, neighbours: Neighbours) -> tuple[Way, ...]:
+    """Return the ways at a price; kept, as whoever likes a quote asks for its answer next."""
+    rows = used_rows(question)
 
     def noise(measure: Measure, name: str) -> IntegerNoise | None:
         asked = replace(question, measure=measure)
@@ -54,9 +61,8 @@ def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours:
         return None if chosen is None else covering_noises(chosen, asked, listed)[0]
 
     shapes = wide_shapes() if price.currency == "approximate" else {GEOMETRIC: wide_shapes()[GEOMETRIC]}
-    return question.measure.ways(
-        price, Calibration(noise, shapes, neighbours if rows == 1 else "persons", _log.info)
-    )
+    task = Calibration(noise, shapes, neighbours if rows == 1 else "persons", _log.info)
+    return tuple(question.measure.ways(price, task))
 
 
 def shared_price(
