@@ -192,6 +192,12 @@ def test_the_overview_is_the_ledgers_statement(house: Any) -> None:
     assert {each["person"] for each in one["shares"]} == {"ann", "bob"}
 
 
+def test_the_overview_says_questions_in_words(house: Any) -> None:
+    body = {"question": {"ask": "histogram", "columns": ["sex"]}, "pay": {"within": 20}}
+    house.ann.post("/v1/datasets/adult/answers", body)
+    assert house.carl.get("/v1/overview").json()["entries"][0]["what"] == "count by sex"
+
+
 def test_the_record_is_exported_and_verified(house: Any) -> None:
     assert house.carl.get("/v1/export").json()["schema"].startswith("dovetail.ledger/")
     assert house.carl.get("/v1/export?format=csv").text.startswith("sequence,")

@@ -17,6 +17,7 @@ from dovetail.errors import BudgetMismatch, InvalidParameter
 from dovetail.ledger import Entry
 from dovetail.ledger.statement import Statement
 from dovetail.query import Column, Schema
+from dovetail.release.recall import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, read_budget
@@ -212,7 +213,8 @@ def overview(request: Request) -> Response:
     service = service_of(request)
     found = service.ledger.show(last=_MOST_ENTRIES)
     entries = [
-        {"at": each.at, "dataset": each.dataset, "who": each.analyst, "what": each.what, "state": each.state}
+        {"at": each.at, "dataset": each.dataset, "who": each.analyst, "what": _what(each.what)}
+        | {"state": each.state}
         | {"price": None if each.charge is None else forms.amount(each.charge)}
         for each in reversed(found.entries)
     ]
@@ -228,6 +230,13 @@ def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - 
     kind = "application/json" if format == "json" else "text/csv; charset=utf-8"
     headers = {"Content-Disposition": f'attachment; filename="record.{format}"'}
     return Response(text, media_type=kind, headers=headers)
+
+
+def _what(said: str) -> str:
+    """Return an entry in words: of a request, the record keeps the whole question."""
+    if not said.startswith("{"):
+        return said
+    return "; ".join(map(forms.question_words, asked_of(said))) or "online run"
 
 
 def _first(service: Service) -> dict[str, Any] | None:
