@@ -28,7 +28,7 @@ BUDGETS = [
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "approximate", "zeta"])
 @pytest.mark.parametrize("query", QUESTIONS.values(), ids=QUESTIONS)
-@pytest.mark.parametrize("persons", [{}, PERSONS], ids=["rows", "persons"])
+@pytest.mark.parametrize("persons", [{"protects": "rows"}, PERSONS], ids=["rows", "persons"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_accuracy_that_a_refusal_offers_can_be_had(
     tmp_path: Path, budget: dv.Budget, query: Any, persons: dict[str, Any], neighbours: Any
@@ -52,7 +52,7 @@ def test_the_accuracy_that_a_refusal_offers_can_be_had(
 
 def test_nothing_is_offered_where_nothing_is_known_or_left(tmp_path: Path) -> None:
     options = {"name": "people", "budget": dv.Budget.pure(1), "ledger": tmp_path / "a.ledger"}
-    with dv.Session(PEOPLE, **options) as session:
+    with dv.Session(PEOPLE, protects="rows", **options) as session:
         for queries in ([dv.Mean("age", 0, 100, 1)], [dv.Count(), dv.Count("age > 20")]):
             with pytest.raises(dv.BudgetExceeded) as refused:
                 session.batch(queries, noise=dv.Geometric(3))

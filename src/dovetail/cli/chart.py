@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dovetail.answers.chart import Line, laid_out
-
 from .terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from dovetail.answers.chart import Line
 
 MOST_ROWS = 100
 _LONGEST_LABEL = 32
@@ -21,6 +21,8 @@ _STYLES = {"text": "", "true": "dim", "sure": "cyan", "shade": "yellow"}
 def draw(screen: Console, lines: list[Line]) -> None:
     """Print the lines with bars as wide as the screen allows."""
     from rich.text import Text
+
+    from dovetail.answers.chart import laid_out
 
     if not lines:
         screen.print("(no cell)")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.answers.chart import Line
-from dovetail.answers.display import lines_of
 from dovetail.cli.chart import draw
 from dovetail.cli.error_report import worded
 from dovetail.cli.noise_figures import NoiseFigures, change
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dovetail.answers import Answer
+    from dovetail.answers.chart import Line
     from dovetail.designer import Design
     from dovetail.engines import Source
     from dovetail.noise import Noise
@@ -182,6 +181,8 @@ def _beside_the_truth(answer: Answer, source: Source) -> list[Line]:
     from dataclasses import replace
 
     from pyarrow import parquet
+
+    from dovetail.answers.display import lines_of
 
     column = parquet.read_table(source.data, columns=["education"])["education"]
     counts = {str(pair["values"]): pair["counts"].as_py() for pair in column.value_counts()}
