@@ -6,6 +6,7 @@ PIP_FLAGS = --quiet --disable-pip-version-check
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
+	.venv-demo/bin/dovetail demo --service
 
 # The web console: from console/ into the package. Needs Node 20.19 or newer, or takes it from the package index.
 CONSOLE = src/dovetail/service/console

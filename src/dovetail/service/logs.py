@@ -45,7 +45,8 @@ def only_listed(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
 class Log:
     """Write events; what the caller gives beside the listed fields is dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, requests: bool = True) -> None:
+        self._requests = requests
         self._logger: Any = structlog.wrap_logger(
             structlog.PrintLogger(sys.stderr),
             processors=[
@@ -58,6 +59,8 @@ class Log:
 
     def info(self, event: str, **fields: Any) -> None:
         """Write what happened."""
+        if not self._requests:
+            return
         self._logger.info(event, **fields)
 
     def warning(self, event: str, **fields: Any) -> None:

@@ -76,12 +76,12 @@ def serve(
     prepare(settings, schemas)
     if not settings.cookie_secret:
         settings = replace(settings, cookie_secret=random_bytes(32))
-    bound = _bound(settings)
+    bound = bound_socket(settings)
     settings = replace(settings, port=bound.getsockname()[1])
     # Whatever stops a start does so before a key is made that nobody would see.
     made: Any = partial(worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
-    config = _config(settings, made)
-    told(Start(_address(settings), *first_curator(settings)))
+    config = configured(settings, made)
+    told(Start(address_of(settings), *first_curator(settings)))
     with closing(bound):
         if settings.workers > 1:
             from uvicorn.supervisors import Multiprocess
@@ -124,7 +124,8 @@ def _reload(app: Gate, reread: Callable[[], Settings] | None) -> None:
     service.log.info("reloaded")
 
 
-def _config(settings: Settings, app: Any) -> uvicorn.Config:
+def configured(settings: Settings, app: Any) -> uvicorn.Config:
+    """Return how uvicorn runs the application."""
     return uvicorn.Config(
         app,
         factory=settings.workers > 1,
@@ -144,7 +145,7 @@ def _config(settings: Settings, app: Any) -> uvicorn.Config:
     )
 
 
-def _bound(settings: Settings) -> socket.socket:
+def bound_socket(settings: Settings) -> socket.socket:
     """Return a socket that listens, before anything is promised."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio sends small replies at once only on sockets that say that they speak TCP.
@@ -162,7 +163,8 @@ def _bound(settings: Settings) -> socket.socket:
     return made
 
 
-def _address(settings: Settings) -> str:
+def address_of(settings: Settings) -> str:
+    """Return the address that a browser on this machine takes."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     shown = "localhost" if settings.host in ("0.0.0.0", "::") else host
     return f"{'https' if settings.tls else 'http'}://{shown}:{settings.port}"

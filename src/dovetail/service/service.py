@@ -33,7 +33,7 @@ class Service:
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings, self.ledger = settings, ledger
-        self.log, self.metrics = Log(), Metrics()
+        self.log, self.metrics = Log(settings.log_requests), Metrics()
         self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
         self.offers.refresh(now=True)
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")

@@ -77,6 +77,7 @@ class Settings:
     first: First | None = None
     pacing: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    log_requests: bool = True
     cookie_secret: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:

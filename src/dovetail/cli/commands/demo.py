@@ -31,18 +31,26 @@ WIDER = 25
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=examples("dovetail demo", "dovetail demo --out my-demo"))(demo)
+    app.command(epilog=examples("dovetail demo", "dovetail demo --out my-demo", "dovetail demo --service"))(
+        demo
+    )
 
 
 def demo(
     out: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where to leave the ledger and the picture.")
     ] = None,
+    service: Annotated[bool, typer.Option("--service", help="Show a service that analysts ask.")] = False,
 ) -> None:
     """Tell the whole story on public data, in under a minute."""
     from dovetail import datasets
 
     folder = _folder(out)
+    if service:
+        from dovetail.cli.service_demo import show_service
+
+        show_service(stdout(), folder)
+        return
     screen, source = stdout(), datasets.adult()
     _data(screen)
     chosen = _prices(screen)
