@@ -52,18 +52,23 @@ def quoted(name: str, body: Asking, request: Request) -> Response:
 async def answered(name: str, body: Ordering, request: Request) -> Response:
     """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
     key, service = idempotency_key(request), service_of(request)
-    begun = monotonic()
-    asker = await run_in_threadpool(Asker.of, name, request)
+    begun, askers = monotonic(), list[Asker]()
 
     def work() -> Response:
-        return reply(asker.answer(body, key))
+        askers.append(Asker.of(name, request))
+        return reply(askers[0].answer(body, key))
 
-    made = await within_patience(service, asker, key, work)
+    def running() -> str | None:
+        return askers[0].running(key) if askers else None
+
+    made = await within_patience(service, work, running)
     await paced(service, name, begun)
     return made
 
 
-async def within_patience(service: Service, asker: Asker, key: str, work: Callable[[], Response]) -> Response:
+async def within_patience(
+    service: Service, work: Callable[[], Response], running: Callable[[], str | None]
+) -> Response:
     """Return the reply, or where to look for it if it takes long or another attempt is at work."""
     future = asyncio.wrap_future(service.pool.submit(work))
     patience, waited = service.settings.limits.patience, 0.0
@@ -72,18 +77,18 @@ async def within_patience(service: Service, asker: Asker, key: str, work: Callab
             return await asyncio.wait_for(asyncio.shield(future), patience)
         except TimeoutError:
             waited += patience
-            running = await run_in_threadpool(asker.running, key)
-            if running is not None or waited > _LONGEST:
+            public = await run_in_threadpool(running)
+            if public is not None or waited > _LONGEST:
                 # Whatever becomes of it stands in the record.
                 future.add_done_callback(lambda done: done.exception())
-                if running is None:
+                if public is None:
                     raise LedgerBusy("The answer takes too long.", "Try again with the same key.") from None
-                return under_way(running)
+                return under_way(public)
         except LedgerBusy:
-            running = await run_in_threadpool(asker.running, key)
-            if running is None:
+            public = await run_in_threadpool(running)
+            if public is None:
                 raise
-            return under_way(running)
+            return under_way(public)
 
 
 def under_way(public: str) -> Response:
