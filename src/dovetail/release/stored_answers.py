@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from dovetail.answers.json_format import read_noise
 from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
-from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge
 
 from .account import StoredAnswer
@@ -45,7 +45,7 @@ def answered(quote: Quote, body: str) -> tuple[QuotedQuery, ...]:
     if len(asked) != len(quote.asked):
         return ()
     return tuple(
-        replace(each, noises=tuple(map(_noise, said["noise"])))
+        replace(each, noises=tuple(map(read_noise, said["noise"])))
         for each, said in zip(quote.asked, asked, strict=True)
     )
 
@@ -58,12 +58,6 @@ def offer(quote: Quote, stored: StoredAnswer) -> StoredOffer:
 def charge_then(stored: StoredAnswer) -> Charge:
     """Return what a stored answer cost when it was new."""
     return Charge.from_dict(json.loads(stored.answer)["charge"])
-
-
-def _noise(said: dict[str, Any]) -> IntegerNoise:
-    noise = from_dict(said)
-    assert isinstance(noise, IntegerNoise)
-    return noise
 
 
 def _text(body: dict[str, Any]) -> str:
