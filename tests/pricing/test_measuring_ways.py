@@ -69,7 +69,7 @@ def test_an_approximate_price_is_kept_by_all_together(tmp_path: Path, rule: Any)
         (worst,), (shared, *_) = alone.errors(), quote.errors()
         assert worst is not None
         assert shared is not None
-        assert worst < shared < worst * Fraction(2)
+        assert worst < shared < Fraction(worst) * 2
 
 
 def _narrower(noise: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from html import escape
@@ -12,7 +13,7 @@ from textwrap import wrap
 from typing import Any
 
 from dovetail.check import Real, probability
-from dovetail.exact.decimals import decimal_text
+from dovetail.exact.decimals import decimal_text, exact_number
 from dovetail.exact.figures import figure
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
@@ -168,7 +169,9 @@ class Quote:
         budget = self.standing.budget
         return budget.remaining(self.standing.spent + self.charge) if budget and self.affordable else None
 
-    def errors(self, level: Real | None = None, *, simultaneous: bool = False) -> tuple[Fraction | None, ...]:
+    def errors(
+        self, level: Real | None = None, *, simultaneous: bool = False
+    ) -> tuple[Decimal | Fraction | None, ...]:
         """Return what the error of each answer stays within with probability `level`; of a mean, None.
 
         With `simultaneous`, what the errors of all cells of the answer stay within at once. Where a stored
@@ -176,7 +179,8 @@ class Quote:
         """
         chance = self.level if level is None else probability("level", level, "Give a number such as 0.95.")
         asked = self.asked if self.stored is None else self.stored.asked
-        return tuple(each.error(chance, simultaneous=simultaneous) for each in asked)
+        found = (each.error(chance, simultaneous=simultaneous) for each in asked)
+        return tuple(None if error is None else exact_number(error) for error in found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form; charges and errors are exact decimals as text."""
@@ -251,7 +255,7 @@ class Quote:
             name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
             cells = " in each cell" if each.question.grouped and error is not None else ""
             cells += " of the least exact table" if len(each.by_table(self.level)) > 1 else ""
-            texts.append(name + (_UNKNOWN if error is None else f"±{figure(error)}") + cells)
+            texts.append(name + (_UNKNOWN if error is None else f"±{figure(Fraction(error))}") + cells)
         return f"{'; '.join(texts)}, with probability {percent(self.level)}"
 
     def _measured(self) -> dict[str, str]:
@@ -292,5 +296,5 @@ def _wrapped(text: str) -> list[str]:
     return wrap(text, 100, break_on_hyphens=False) if len(text) > _LONG else [text]
 
 
-def _text(error: Fraction | None) -> str | None:
-    return None if error is None else decimal_text(error)
+def _text(error: Decimal | Fraction | None) -> str | None:
+    return None if error is None else decimal_text(Fraction(error))

@@ -220,9 +220,19 @@ class Budget:
             "zeta": None if self.zeta_limit is None else str(self.zeta_limit),
         }
 
+    def in_decimals(self) -> dict[str, Any]:
+        """Return the same with decimals for fractions: for readers outside, where a ledger compares the text.
+
+        >>> Budget.approximate("0.25", "1e-6").in_decimals()
+        {'currency': 'approximate', 'epsilon': '0.25', 'delta': '0.000001', 'zeta': None}
+        """
+        limits = {"epsilon": self.epsilon_limit, "delta": self.delta_limit, "zeta": self.zeta_limit}
+        told = {name: None if limit is None else decimal_text(limit) for name, limit in limits.items()}
+        return {"currency": self.currency, **told}
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Budget:
-        """Read what `to_dict` wrote; anything else is refused."""
+        """Read what `to_dict` or `in_decimals` wrote; anything else is refused."""
         if not isinstance(data, Mapping) or set(data) != {"currency", "epsilon", "delta", "zeta"}:
             raise InvalidParameter("budget", data, "a mapping with currency, epsilon, delta and zeta")
         match data["currency"]:

@@ -33,7 +33,7 @@ def standing(budget: Budget, spent: Charge) -> dict[str, Any]:
     """Return a limit, what was spent of it and what is left, as figures and in words."""
     left = budget.remaining(spent)
     return {
-        "budget": budget.to_dict(),
+        "budget": budget.in_decimals(),
         "spent": amount(spent),
         "remaining": left.to_dict(),
         "text": {"budget": str(budget), "spent": str(spent), "remaining": str(left)},
@@ -89,7 +89,7 @@ def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> 
         "public": bool(said.get("public")),
         "retired": entry.retired,
         "version": entry.version,
-        "budget": entry.budget.to_dict(),
+        "budget": entry.budget.in_decimals(),
         "mine": _standing(mine),
         "all": _standing(everybody),
         "sql_name": entry.name,
@@ -124,7 +124,7 @@ def quote(offered: Quote, name: str) -> dict[str, Any]:
         "remaining_now": now.budget.remaining(now.spent).to_dict(),
         "words": [question_words(each) for each in asked],
         "cells": [None if each.discovers else each.cells for each in asked],
-        "standing": {"budget": now.budget.to_dict(), "spent": now.spent.to_dict()},
+        "standing": {"budget": now.budget.in_decimals(), "spent": now.spent.to_dict()},
         "text": offered.words(),
     }
     return offered.to_dict() | more

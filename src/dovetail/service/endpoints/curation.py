@@ -243,7 +243,7 @@ def _first(service: Service) -> dict[str, Any] | None:
     first = service.settings.first
     if first is None or any(offer.entry.said["source"] == first.source for offer in service.offers.all()):
         return None
-    budget = None if first.budget is None else first.budget.to_dict()
+    budget = None if first.budget is None else first.budget.in_decimals()
     return {"name": first.name, "source": dict(first.source), "budget": budget}
 
 

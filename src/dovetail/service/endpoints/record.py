@@ -46,7 +46,11 @@ def record(request: Request, dataset: str | None = None) -> Response:
     found = public_record(service.ledger, dataset, _MOST_RELEASES)
     said: dict[str, Any] = {"schema": "dovetail.record/1", "dataset": entry.name}
     said |= {name: entry.said.get(name) for name in (*forms.ABOUT, "unit", "max_rows")}
-    said |= {"protects": entry.protects, "budget": found.budget.to_dict(), "spent": forms.amount(found.spent)}
+    said |= {
+        "protects": entry.protects,
+        "budget": found.budget.in_decimals(),
+        "spent": forms.amount(found.spent),
+    }
     said |= {"remaining": found.budget.remaining(found.spent).to_dict(), "opened_at": found.opened_at}
     said |= {"raises": list(found.raises), "releases": [_release(each) for each in found.releases]}
     return tagged(request, said | {"head": str(service.ledger.head)})
