@@ -22,7 +22,7 @@ SUPPORTED = [
     for match in map(re.compile(r"Programming Language :: Python :: (3\.\d+)$").match, PROJECT["classifiers"])
     if match
 ]
-MINIMUM_EXTRAS = ("plot", "pandas", "postgres")
+MINIMUM_EXTRAS = ("client", "oidc", "pandas", "plot", "postgres", "service")
 
 
 def interpreter(version: str) -> str | None:
