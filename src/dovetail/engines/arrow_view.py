@@ -48,6 +48,18 @@ def zoned_columns(pieces: Sequence[Any]) -> set[str]:
     return {name for name, found in zones.items() if found == {True}}
 
 
+def untyped_columns(pieces: Sequence[Any]) -> set[str]:
+    """Return the names of the columns that hold nothing but missing values in every table that has them."""
+    from pyarrow import types
+
+    found: dict[str, set[bool]] = {}
+    for piece in pieces:
+        for field in piece.schema:
+            type_ = getattr(field.type, "value_type", field.type)
+            found.setdefault(field.name, set()).add(bool(types.is_null(type_)))
+    return {name for name, empty in found.items() if empty == {True}}
+
+
 def through_arrow(connection: Any, names: Sequence[str], stored: Mapping[str, str]) -> None:
     """Make the view `data` of Parquet files that Arrow reads."""
     make_view(connection, Files.grouped(names, "parquet"), stored)
@@ -60,6 +72,16 @@ def has_wide_decimals(connection: Any, names: Sequence[str]) -> bool:
     """
     found = connection.execute("SELECT max(precision) FROM parquet_schema(?)", [list(names)]).fetchone()
     return (found[0] or 0) > WIDEST
+
+
+def untyped_in_parquet(connection: Any, names: Sequence[str]) -> set[str]:
+    """Return the columns that no Parquet file gives a type; older versions of DuckDB call them integers."""
+    found = connection.execute(
+        "SELECT name FROM parquet_schema(?) WHERE type IS NOT NULL GROUP BY name "
+        "HAVING bool_and(coalesce(logical_type = 'NullType()', false))",
+        [list(names)],
+    )
+    return {str(row[0]) for row in found.fetchall()}
 
 
 def _narrowed(piece: Any, fields: list[tuple[str, Any]]) -> Any:

@@ -18,7 +18,15 @@ from dovetail.query.field import Constant, Field
 from dovetail.query.schema import Stored
 
 from .arrow_tables import arrow_table, inner_table, is_ibis
-from .arrow_view import Files, has_wide_decimals, make_view, through_arrow, zoned_columns
+from .arrow_view import (
+    Files,
+    has_wide_decimals,
+    make_view,
+    through_arrow,
+    untyped_columns,
+    untyped_in_parquet,
+    zoned_columns,
+)
 from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import Layout, csv_layout
 from .duckdb_catalog import catalogued
@@ -117,6 +125,7 @@ class DuckDB:
         # The name of a folder is no column.
         found = self._connection.read_parquet(names, union_by_name=True, hive_partitioning=False)
         found.create_view("data")
+        self._untyped = untyped_in_parquet(self._connection, names)
 
     def _read_csv(self, layout: Layout, encoding: str) -> None:
         """Read every value as text: types guessed from rows would depend on the rows."""
@@ -145,6 +154,7 @@ class DuckDB:
             check_names(table.schema.names, repr(self._name))
             pieces = [table]
         self._unusable = make_view(self._connection, pieces)
+        self._untyped = {*(self._untyped or ()), *untyped_columns(pieces)}
         self._zoned = zoned_columns(pieces)
 
     def _stored(self, name: str) -> Stored:
