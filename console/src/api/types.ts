@@ -282,3 +282,22 @@ export interface Verified {
   witness?: boolean
   checked_at?: string
 }
+
+export interface Run {
+  id: string | null
+  dataset: string
+  columns?: string[]
+  queries: number
+  updates: number
+  updates_left?: number
+  within: string | null
+  promise: string
+  price: Amount
+  text: string
+}
+
+export interface RunAnswers {
+  run: string
+  answers: OneAnswer[]
+  updates_left: number
+}
