@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dovetail as dv
 from dovetail.engines import Source, connect
 from dovetail.engines.aggregation import true_cells
-from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
+from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.online.domain import Domain
 from dovetail.online.occupied_cells import OccupiedCells
 from dovetail.query.canonical import Question
@@ -160,3 +160,10 @@ def test_columns_and_cells_are_limited() -> None:
         Domain.of((), None, PUBLIC, None, 10)
     with pytest.raises(DovetailError, match="not public"):
         Domain.of(("age",), None, PUBLIC, None, 10)
+
+
+def test_a_column_without_public_cells_is_refused_with_what_a_run_takes() -> None:
+    with pytest.raises(MissingKeys) as caught:
+        Domain.of(("age",), None, SCHEMA.table(), None, 1000)
+    assert "bins=" in str(caught.value)
+    assert "keys=" not in str(caught.value)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dovetail import check
-from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
+from dovetail.errors.remedies import Declare, DraftSchema, Give
 from dovetail.query.canonical import Question
 from dovetail.query.condition import Condition, Every, Some
 from dovetail.query.neighbours import Persons
@@ -45,7 +46,12 @@ class Domain:
         """Return the cells of the named columns, as the schema or `bins` declare them."""
         if not columns:
             raise InvalidQuery("A run needs at least one column.")
-        found = axes_of(columns, None, bins, table)
+        try:
+            found = axes_of(columns, None, bins, table)
+        except MissingKeys as error:
+            # A run takes no keys in the question, and finds none in the rows.
+            declare = (each for each in error.remedies if isinstance(each, Declare | DraftSchema))
+            raise MissingKeys(error.problem, Give("bins"), *declare) from None
         check_chosen(persons)
         made = cls(tuple(axis for axis in found if isinstance(axis, Keys | Bins)), persons)
         cells, most = prod(made.shape), check.integer("most_cells", most_cells, 1, MOST_CELLS)

@@ -15,8 +15,10 @@ from .joins import Join, without_joins
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
 POSSIBLE = (
-    "Possible is one SELECT of COUNT(*), COUNT(DISTINCT person), SUM(column) and AVG(column) FROM data, with "
-    "LEFT JOIN of public lookups, WHERE, GROUP BY columns with public values, HAVING, ORDER BY and LIMIT."
+    "Possible is one SELECT of COUNT(*), COUNT(DISTINCT person), SUM, AVG, MIN, MAX, MEDIAN, "
+    "PERCENTILE_CONT, PERCENTILE_DISC, VAR_POP, VAR_SAMP, STDDEV_POP and STDDEV_SAMP of columns FROM data, "
+    "with LEFT JOIN of public lookups, WHERE, GROUP BY columns with public values, HAVING, ORDER BY and "
+    "LIMIT."
 )
 
 
