@@ -147,7 +147,7 @@ WHERE = [
     ("day.month <> 2", 8),
     ("NOT EXTRACT(MONTH FROM day) BETWEEN 1 AND 3", 5),
     ("day.month IS NULL", ROWS - 9),
-    ("DATE_TRUNC('month', day) >= '2024-01-01'", 5),
+    ("DATE_TRUNC('month', day) >= '2024-01-01'", 4),
     ("time.hour_start = '2024-02-29 12:00:00'", 1),
     ("FLOOR(age / 10) * 10 IN (0, 10)", 5),
     ("FLOOR(age / 10) * 10 < 0", 0),

@@ -7,7 +7,6 @@ the years 1 and 9999, and everything else is compared with constants.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -30,10 +29,6 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
     ">": exp.GT,
     ">=": exp.GTE,
 }
-_SPAN: dict[str, tuple[Constant, Constant]] = {
-    "date": (date.min, date.max),
-    "timestamp": (datetime.min, datetime.max),
-}
 # Of fewer keys, comparing one after another is as fast as searching.
 _FEW = 8
 
@@ -46,17 +41,18 @@ def value_of(engine: Engine, field: Field) -> Any:
 
 
 def _date_part(engine: Engine, made: DatePart) -> Any:
-    return _in_span(engine, made.field, lambda moment: engine.date_part(made.part, moment))
+    return _in_span(engine, made, lambda moment: engine.date_part(made.part, moment))
 
 
 def _date_start(engine: Engine, made: DateStart) -> Any:
-    return _in_span(engine, made.field, lambda moment: engine.date_start(made.unit, moment))
+    return _in_span(engine, made, lambda moment: engine.date_start(made.unit, moment))
 
 
-def _in_span(engine: Engine, field: Field, spell: Any) -> Any:
-    """Spell something of a day or a time where all engines can, NULL elsewhere."""
-    moment = value_of(engine, field)
-    low, high = constants(engine, field.kind, _SPAN[field.kind])
+def _in_span(engine: Engine, made: DatePart | DateStart, spell: Any) -> Any:
+    """Spell something of a day or a time where it has one of the labels, NULL elsewhere."""
+    moment, kind = value_of(engine, made.field), made.field.kind
+    ends = [each.date() if kind == "date" else each for each in made.span()]
+    low, high = constants(engine, kind, ends)
     return exp.case().when(_between(moment, low, high), spell(moment), copy=False)
 
 

@@ -112,7 +112,8 @@ def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
         return [bin_number(engine, axis, value)]
     if isinstance(axis, Discovered):
         return [_nameable(engine, axis, value)]
-    if axis.other is None:
+    # A derived column has its own values only, or none.
+    if axis.other is None or (axis.declared and axis.field.derivation is not None):
         return [value]
     known = exp.In(this=value.copy(), expressions=constants(engine, axis.field.kind, axis.values))
     columns: list[Any] = [exp.case().when(known, value, copy=False)]

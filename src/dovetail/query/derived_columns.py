@@ -54,6 +54,12 @@ class DatePart:
     def labels(self) -> tuple[int, ...]:
         return tuple(range(self.low, self.high + 1))
 
+    def span(self) -> tuple[datetime, datetime]:
+        """Return the first and the last moment between which a day or a time has one of the labels."""
+        if self.part != "year":
+            return datetime.min, datetime.max
+        return datetime(self.low, 1, 1), datetime.max.replace(year=self.high)
+
     def to_dict(self) -> dict[str, Any]:
         return {"part": self.part, "of": self.field.written()}
 
@@ -89,6 +95,14 @@ class DateStart:
             start = _next(self.unit, start)
             found.append(start)
         return tuple(found) if self.unit == "hour" else tuple(each.date() for each in found)
+
+    def span(self) -> tuple[datetime, datetime]:
+        """Return the first and the last moment that have one of the labels."""
+        last = started(self.unit, self.high)
+        try:
+            return started(self.unit, self.low), _next(self.unit, last) - timedelta(microseconds=1)
+        except OverflowError:
+            return started(self.unit, self.low), datetime.max
 
     def count(self) -> int:
         """Return at most how many labels there are, without listing them."""
