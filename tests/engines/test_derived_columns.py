@@ -20,6 +20,8 @@ from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.errors import InvalidParameter
 from dovetail.query import Column, Count, Histogram, Lookup, Mean, Schema, Sum
+from dovetail.query.field import Field
+from dovetail.query.neighbours import Persons
 from engine_tables import Loader, Opener, cells, typed
 
 HOSTILE = [
@@ -275,3 +277,31 @@ def test_the_zone_of_a_connection_does_not_matter(zone: str) -> None:
             assert cells(engine, Count(f"at.hour = {hour}"), Schema(zone=named)) == [1]
         engine.close()
         assert database.execute("SELECT current_setting('TimeZone')").fetchone() == (zone,)
+
+
+@pytest.mark.parametrize("how", ["column", "default"])
+def test_keys_that_an_owner_takes_for_alike_match_one_row_each(how: str) -> None:
+    database = duckdb.connect()
+    collated = " COLLATE NOCASE" if how == "column" else ""
+    if how == "default":
+        database.execute("SET GLOBAL default_collation = 'NOCASE'")
+    database.execute(f"CREATE TABLE t (k VARCHAR{collated})")
+    database.execute("INSERT INTO t VALUES ('a'), ('A'), ('A'), ('b'), (NULL)")
+    words = {"key": ["a", "A", "B"], "word": ["small", "large", "absent"]}
+    lookup = Lookup("words", words, key="key", on="k")
+    engine = connect(Source.of(database, name="t", table="t"))
+    assert cells(engine, Histogram("words.word"), Schema(lookups=[lookup])) == [1, 2, 0, 2]
+    engine.close()
+
+
+def test_persons_are_bounded_beside_a_lookup(opened: Opener) -> None:
+    keys = ["a", "b", "a", "c", "a", "b", "b"]
+    engine = opened(typed(who=(pyarrow.int64(), [1] * 5 + [2] * 2), k=(pyarrow.string(), keys)))
+    lookup = Lookup("words", {"key": ["a", "b"], "word": ["x", "y"]}, key="key", on="k")
+    schema = Schema(lookups=[lookup])
+    question = Histogram("words.word", where="words.word IS NOT NULL").checked(schema.table(engine.columns()))
+    whose = Persons(Field("who", "integer"), 3, 3)
+    found = [cell[0] for cell in true_cells(engine, replace(question, persons=whose), b"key")]
+    assert sum(found) == 5
+    assert found[2] == 0
+    assert found[1] in (2, 3)

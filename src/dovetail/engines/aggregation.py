@@ -22,6 +22,7 @@ from .cell_places import NOWHERE, Places, Values, whole_numbers
 from .conditions import spelled
 from .contribution_bounding import bounded_statement, tally_statement
 from .engine import Batches, Column, Engine
+from .lookup_joins import with_lookups
 from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 
 # More counts than these are read as arrays; for fewer, it would take longer to load what makes them.
@@ -145,6 +146,7 @@ def statement(engine: Engine, question: Question) -> Any:
     lattice = question.measure.lattice()
     value = None if lattice is None else on_lattice(engine, lattice)
     select = exp.select(*columns, *aggregates(engine, question.measure, value), copy=False)
+    select = with_lookups(engine, select, question)
     for condition in filters:
         select = select.where(condition, copy=False)
     if columns:

@@ -6,7 +6,6 @@ the years 1 and 9999, and everything else is compared with constants.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,12 +13,13 @@ from sqlglot import exp
 
 from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
 from dovetail.query.derived_columns import Binned, Cases, DatePart, DateStart
-from dovetail.query.field import Constant, Field
+from dovetail.query.field import Field
 from dovetail.query.lookup import LookedUp
 from dovetail.query.partitions import Bins
 
 from .bins import bin_number, constants
 from .engine import Engine
+from .lookup_joins import looked_up_value
 
 _OPERATORS: dict[str, type[exp.Expression]] = {
     "=": exp.EQ,
@@ -29,8 +29,6 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
     ">": exp.GT,
     ">=": exp.GTE,
 }
-# Of fewer keys, comparing one after another is as fast as searching.
-_FEW = 8
 
 
 def value_of(engine: Engine, field: Field) -> Any:
@@ -82,32 +80,12 @@ def _cases(engine: Engine, made: Cases) -> Any:
     return case if made.otherwise is None else case.else_(engine.constant(made.kind, made.otherwise))
 
 
-def _looked_up(engine: Engine, made: LookedUp) -> Any:
-    """Spell a binary search over the keys, which takes as many comparisons as their number has digits."""
-    value = value_of(engine, made.field)
-    rest = None if made.otherwise is None else engine.constant(made.kind, made.otherwise)
-
-    def among(pairs: Sequence[tuple[Constant, Constant]]) -> Any:
-        if len(pairs) > _FEW:
-            middle = len(pairs) // 2
-            edge = engine.constant(made.field.kind, pairs[middle][0])
-            below = exp.LT(this=value.copy(), expression=edge)
-            return exp.case().when(below, among(pairs[:middle]), copy=False).else_(among(pairs[middle:]))
-        case = exp.case()
-        for key, label in pairs:
-            same = exp.EQ(this=value.copy(), expression=engine.constant(made.field.kind, key))
-            case = case.when(same, engine.constant(made.kind, label), copy=False)
-        return case if rest is None else case.else_(rest.copy(), copy=False)
-
-    return among(made.pairs)
-
-
 _DERIVED: dict[type, Any] = {
     DatePart: _date_part,
     DateStart: _date_start,
     Binned: _binned,
     Cases: _cases,
-    LookedUp: _looked_up,
+    LookedUp: looked_up_value,
 }
 
 

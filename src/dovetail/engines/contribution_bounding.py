@@ -32,6 +32,7 @@ from dovetail.query.canonical import Question
 
 from .conditions import spelled
 from .engine import Engine
+from .lookup_joins import with_lookups
 from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 
 _WHO, _VALUE = "who", "amount"
@@ -105,7 +106,8 @@ def _projected(engine: Engine, question: Question) -> tuple[Any, list[str], list
     if lattice is not None:
         value = exp.cast(on_lattice(engine, lattice), "BIGINT")
         columns.append(exp.alias_(value, _VALUE, copy=False))
-    rows = exp.select(*columns, copy=False).from_(engine.relation, copy=False).where(*filters, copy=False)
+    rows = exp.select(*columns, copy=False).from_(engine.relation, copy=False)
+    rows = with_lookups(engine, rows, question).where(*filters, copy=False)
     if lattice is not None:
         within = _over(rows, [exp.column(name) for name in (_WHO, *names, _VALUE)])
         rows = within.where(_present(exp.column(_VALUE)), copy=False)

@@ -25,7 +25,7 @@ _TABLES = "a CSV or Parquet file, a data frame or a dictionary of columns"
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """What a public table says of a row's key: `pairs` of a key and its value, each key once, sorted."""
+    """What a public table says of a row's key: `pairs` of a key and its value, each key once."""
 
     field: Field
     lookup: str
@@ -63,8 +63,8 @@ def looked_up(
     field: Field, lookup: str, column: str, kind: str, found: Mapping[Constant, Constant]
 ) -> LookedUp:
     """Return a column of a lookup; a table that is another, or that changed, makes another question."""
-    pairs = tuple(sorted(found.items()))
-    listed = json.dumps([[written(key), written(value)] for key, value in pairs])
+    pairs = tuple(found.items())
+    listed = json.dumps([[written(key), written(value)] for key, value in sorted(pairs)])
     return LookedUp(field, lookup, column, kind, pairs, sha256(listed.encode()).hexdigest())
 
 
