@@ -11,6 +11,7 @@ from dovetail.errors import AccessRefused
 from dovetail.ledger import Ledger, Principal
 
 from .cookies import opened
+from .oidc import Tokens
 from .problems import Refused, unauthenticated
 from .settings import Settings
 
@@ -41,7 +42,7 @@ def cookie_name(settings: Settings) -> str:
     return "__Host-dovetail_session" if settings.secure else "dovetail_session"
 
 
-def caller_of(request: Request, ledger: Ledger, settings: Settings) -> Caller | None:
+def caller_of(request: Request, ledger: Ledger, settings: Settings, tokens: Tokens | None) -> Caller | None:
     """Return who asks, None where nobody says so; whoever says so wrongly is refused."""
     given = request.headers.get("authorization")
     if given is not None:
@@ -49,7 +50,7 @@ def caller_of(request: Request, ledger: Ledger, settings: Settings) -> Caller | 
         if scheme.lower() != "bearer":
             raise unauthenticated()
         try:
-            return _named(Caller(ledger.people.whose(key.strip())))
+            return _named(Caller(_bearer(key.strip(), ledger, tokens)))
         except AccessRefused:
             raise unauthenticated() from None
     cookie = request.cookies.get(cookie_name(settings))
@@ -63,6 +64,13 @@ def caller_of(request: Request, ledger: Ledger, settings: Settings) -> Caller | 
     except AccessRefused:
         raise unauthenticated() from None
     return _named(Caller(holder, ticket.expires))
+
+
+def _bearer(text: str, ledger: Ledger, tokens: Tokens | None) -> Principal:
+    """Return who shows a key or, where the service trusts an identity provider, one of its tokens."""
+    if tokens is None or text.startswith("dvt_"):
+        return ledger.people.whose(text)
+    return tokens.person(text, ledger)
 
 
 def _named(caller: Caller) -> Caller:

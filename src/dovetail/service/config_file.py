@@ -17,6 +17,7 @@ from dovetail.query import Schema
 
 from .bodies import read_budget
 from .forms import ABOUT
+from .oidc import Provider
 from .settings import Declared, Limits, Settings
 
 _SERVICE = {"host", "port", "hosts", "ledger", "tls_certificate", "tls_key", "behind_proxy", "workers"}
@@ -46,7 +47,7 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is not TOML in UTF-8"
         raise DataError(f"The configuration {path.name} cannot be read: {why}.") from None
-    _only(said, {"service", "limits", "data_roots", "connections", "datasets"}, "the file")
+    _only(said, {"service", "limits", "oidc", "data_roots", "connections", "datasets"}, "the file")
     here, service = path.parent, _table(said, "service")
     _only(service, _SERVICE, "[service]")
     datasets = {
@@ -64,6 +65,7 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
         "data_roots": {name: (here / place).resolve() for name, place in _table(said, "data_roots").items()},
         "connections": {name: _address(name, each) for name, each in _table(said, "connections").items()},
         "limits": _limits(_table(said, "limits")),
+        "oidc": _provider(_table(said, "oidc")),
     }
     made |= {name: service[name] for name in ("host", "behind_proxy") if name in service}
     for name in ("port", "workers", "threads", "metrics_port"):
@@ -122,6 +124,15 @@ def _secret(path: Path) -> bytes:
             "cookie_secret_file", path.name, f"a file of at least {_LEAST_SECRET} random bytes"
         )
     return found
+
+
+def _provider(said: Mapping[str, Any]) -> Provider | None:
+    if not said:
+        return None
+    _only(said, {each.name for each in fields(Provider)}, "[oidc]")
+    if not {"issuer", "audience"} <= set(said) or not all(isinstance(each, str) for each in said.values()):
+        raise InvalidParameter("oidc", sorted(said), "a table with issuer and audience, as texts")
+    return Provider(**said)
 
 
 def _limits(said: Mapping[str, Any]) -> Limits:

@@ -41,7 +41,9 @@ class OpenRoute(APIRoute):
         async def handler(request: Request) -> Response:
             request.scope["dovetail.route"] = self.path
             service: Service = request.app.state.service
-            caller = await run_in_threadpool(caller_of, request, service.ledger, service.settings)
+            caller = await run_in_threadpool(
+                caller_of, request, service.ledger, service.settings, service.tokens
+            )
             if caller is None and self.needs_key:
                 raise unauthenticated()
             request.state.caller = caller

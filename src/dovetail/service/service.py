@@ -21,6 +21,7 @@ from .authentication import Caller
 from .logs import Log
 from .metrics import Metrics
 from .offers import Offer, Offers
+from .oidc import Tokens
 from .problems import Refused, not_found
 from .settings import Settings
 
@@ -38,6 +39,7 @@ class Service:
         self.offers.refresh(now=True)
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
+        self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
         self.verified: dict[str, Any] | None = None
         self.verifying = Lock()
         self.ready_at = -_READY_AGAIN

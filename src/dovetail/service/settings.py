@@ -11,6 +11,8 @@ from typing import Any
 from dovetail.errors import InvalidParameter
 from dovetail.privacy import Budget
 
+from .oidc import Provider
+
 PORT = 8321
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -78,6 +80,7 @@ class Settings:
     pacing: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True
+    oidc: Provider | None = None
     cookie_secret: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
