@@ -59,7 +59,11 @@ def histogram(folder: Path, rows: int, repeats: int = 9) -> Row:
     bare = duckdb.connect()
     before = peak_memory()
     with dv.Session(
-        path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / f"{rows}.ledger"
+        path,
+        budget=dv.Budget.pure(10**6),
+        schema=schema,
+        ledger=folder / f"{rows}.ledger",
+        protects="rows",
     ) as session:
         times = timed(
             {
@@ -126,7 +130,8 @@ def opendp_histogram(folder: Path, rows: int, repeats: int = 3) -> Row:
         return query.release().collect()
 
     schema = dv.Schema([dv.Column("key", "text", values=KEYS)])
-    with dv.Session(path, budget=dv.Budget.pure(10**6), schema=schema, ledger=folder / "o.ledger") as session:
+    options = {"budget": dv.Budget.pure(10**6), "schema": schema, "protects": "rows"}
+    with dv.Session(path, ledger=folder / "o.ledger", **options) as session:
         times = timed(
             {
                 "opendp": through_opendp,

@@ -37,6 +37,8 @@ def histogram(engine: str, path: Path, rows: int, rounds: int) -> bool:
             schema=SCHEMA,
             budget=dv.Budget.pure(10**6),
             ledger=path.with_name(f"{engine}{rows}.ledger"),
+            protects="rows",
+            same_data=False,
         ) as session,
     ):
         before = peak_memory()
