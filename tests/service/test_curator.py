@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,19 @@ def test_the_record_is_exported_and_verified(house: Any) -> None:
     assert house.carl.get("/v1/export?format=csv").text.startswith("sequence,")
     said = house.aud.get("/v1/verify").json()
     assert (said["ok"], said["head"]) == (True, str(house.ledger.verify()))
+    assert said["witness"] is False
+
+
+def test_a_byte_of_the_past_that_flips_is_found(house: Any) -> None:
+    assert house.aud.get("/v1/verify").status_code == 200
+    with sqlite3.connect(house.settings.ledger) as edited:
+        edited.execute(
+            "UPDATE dovetail_events SET content = replace(content, 'own', 'owm') WHERE kind = 'policy'"
+        )
+    edited.close()
+    house.app.service.verified = (-100.0, {})
+    refused = house.aud.get("/v1/verify")
+    assert (refused.status_code, refused.json()["code"]) == (503, "ledger-corrupt")
 
 
 def test_a_certificate_of_a_noise(house: Any) -> None:

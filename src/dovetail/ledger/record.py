@@ -16,6 +16,7 @@ from .ledger import Ledger
 from .pen import event_at
 from .registry import find
 from .schema import events, requests
+from .schema import ledger as head_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,12 @@ def public_record(ledger: Ledger, dataset: str, last: int) -> Record:
 
 
 _RAISE = ("before", "after", "ex_post", "reason")
+
+
+def is_witnessed(ledger: Ledger) -> bool:
+    """Tell whether a witness remembers the ledger's head."""
+    with ledger.reading() as connection:
+        return bool(connection.execute(select(head_row.c.witness)).scalar_one())
 
 
 def _release(row: Any) -> Release:

@@ -40,7 +40,7 @@ class Service:
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
         self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
-        self.verified: dict[str, Any] | None = None
+        self.verified: tuple[float, dict[str, Any]] | None = None
         self.verifying = Lock()
         self.ready_at = -_READY_AGAIN
         self._rate = parse(settings.limits.rate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from functools import lru_cache
 from time import monotonic
 from typing import Any
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dovetail.errors import InvalidParameter
-from dovetail.ledger.record import Release, public_record
+from dovetail.ledger.record import Release, is_witnessed, public_record
 from dovetail.noise import IntegerNoise
 from dovetail.release.recall import asked_of
 from dovetail.service import forms
@@ -67,17 +68,16 @@ def certificate(body: NoiseBody) -> Response:
 
 @router.get("/v1/verify", summary="Check every event of the record")
 def verify(request: Request) -> Response:
-    """The head is what the offline command prints. It is checked again when the head has moved."""
+    """The head is what the offline command prints. Each event is read again after ten seconds."""
     service = service_of(request)
     with service.verifying:
-        head, kept = service.ledger.head, service.verified
-        if kept is None or (kept["head"] != str(head) and monotonic() - kept["at"] > _AGAIN):
-            checked = service.ledger.verify()
-            kept = {"head": str(checked), "events": checked.sequence, "at": monotonic()}
-            service.verified = kept
-    return reply(
-        {"ok": True, "head": kept["head"], "events": kept["events"], "current": kept["head"] == str(head)}
-    )
+        if service.verified is None or monotonic() - service.verified[0] > _AGAIN:
+            service.verified = None
+            head = service.ledger.verify()
+            said = {"ok": True, "head": str(head), "events": head.sequence}
+            said |= {"witness": is_witnessed(service.ledger), "checked_at": datetime.now(UTC).isoformat()}
+            service.verified = monotonic(), said
+        return reply(service.verified[1])
 
 
 @lru_cache(maxsize=64)
