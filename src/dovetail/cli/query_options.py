@@ -144,12 +144,14 @@ class QueryOptions:
     def _bounds(self, column: str, source: Source) -> dict[str, Any]:
         """Return the bounds of a sum: as given, or as the schema declares them."""
         from dovetail.query.queries import declared_bounds
+        from dovetail.query.schema import is_expression
 
         declared = source.schema.get(column) if source.schema else None
         bounds = declared_bounds(declared)
         bounds |= {name: given for name in bounds if (given := getattr(self, name)) is not None}
         missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
-        if missing:
+        named = dict(source.schema.derived) if source.schema else {}
+        if missing and not is_expression(column) and column not in named:
             raise InvalidQuery(
                 f"Nothing says what a row can add to a statistic of {column}.",
                 "Each row is clamped to [low, high] and rounded to a multiple of step. Add, for "

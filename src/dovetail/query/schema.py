@@ -207,6 +207,15 @@ def _checked_lookups(given: Any) -> tuple[Lookup, ...]:
     return found
 
 
+def is_expression(name: str) -> bool:
+    """Tell whether the name of a column looks like an expression that derives one.
+
+    >>> is_expression("admitted.month"), is_expression("CASE WHEN a THEN 1 END"), is_expression("age")
+    (True, True, False)
+    """
+    return bool(_EXPRESSION & set(name)) or name.strip().casefold().startswith("case ")
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A column as the engine keeps it.
@@ -349,7 +358,7 @@ class Table:
             alike = [known for known in all_names if known.strip().casefold() == wanted]
             if len(alike) == 1:
                 return alike[0]
-            if _EXPRESSION & set(name) or wanted.startswith("case "):
+            if is_expression(name):
                 return self._derived(name).name
         near = get_close_matches(shown(name).strip("'"), all_names, n=1)
         named = f"Its columns are {', '.join(all_names)}." if all_names else "No column is declared yet."
