@@ -35,6 +35,7 @@ TITLE = "Ranges, marginals and synthetic rows"
 COLUMNS = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "income")
 BUDGET = dv.Budget.approximate(1, "1e-6")
 WHOLE = dv.Budget.approximate(3, "1e-5")
+DRAWS = 20_000
 RUNS = {99: 400, 121: 400, 1500: 100, 1_500_000: 3}
 
 
@@ -133,21 +134,27 @@ def _marginals() -> Iterator[Row]:
 
 
 def _simulated(way: Way) -> Row:
-    """Compare the planner's prediction of the worst table with draws of the noise."""
+    """Compare the planner's prediction of the worst table with draws of the noise of its residuals.
+
+    With so many draws the root mean square errs by about half a per cent.
+    """
     strategy = way.measure.measured(way.noises)
-    worst = max(zip(way.errors.values(), strategy.wanted.tables, strict=True))
-    squares = []
-    for _ in range(60):
-        pairs = zip(strategy.measured, strategy.noises, strict=True)
-        drawn = {
-            columns: np.asarray(noise.sample(strategy.wanted.shape(columns))) for columns, noise in pairs
-        }
-        squares.append(float(np.mean(strategy.estimated_table(drawn, worst[1]) ** 2)))
-    found = sqrt(float(np.mean(squares)))
-    near = min(found / worst[0], worst[0] / found)
-    return Row(
-        "28 tables: worst table, predicted: drawn 60 times", f"{worst[0]:.4g}", f"{found:.4g}", near, 0.97
-    )
+    wanted = strategy.wanted
+    predicted, table = max(zip(way.errors.values(), wanted.tables, strict=True))
+    errors = np.zeros((DRAWS, *wanted.shape(table)))
+    for columns, noise in zip(strategy.measured, strategy.noises, strict=True):
+        if not set(columns) <= set(table):
+            continue
+        drawn = np.asarray(noise.sample((DRAWS, *wanted.shape(columns))), np.float64)
+        for axis in range(1, drawn.ndim):
+            drawn -= drawn.mean(axis=axis, keepdims=True)
+        spread = [wanted.sizes[i] if i in columns else 1 for i in table]
+        # A residual is released as many times as its table has cells, and spread over the other columns.
+        errors += drawn.reshape(DRAWS, *spread) / wanted.cells(table)
+    found = sqrt(float(np.mean(errors**2)))
+    case = f"28 tables: worst table, predicted: drawn {DRAWS:,} times"
+    near = min(found / predicted, predicted / found)
+    return Row(case, f"{predicted:.4g}", f"{found:.4g}", near, 0.97)
 
 
 def _synthetic(answer: dv.MarginalsAnswer) -> Iterator[Row]:

@@ -257,7 +257,7 @@ def test_what_is_promised_of_a_table_is_what_comes_about(tmp_path: Path) -> None
     for way in quote.asked[0].ways:
         assert isinstance(way.measure, MarginalTables)
         seen.add(way.name.split(",")[0])
-        errors = estimates(way.measure, way.noises, 2500)
+        errors = estimates(way.measure, way.noises, 40_000)
         ends = np.cumsum([way.measure.wanted().cells(table) for table in way.measure.tables])[:-1]
         found = [float(np.sqrt(np.mean(part**2))) for part in np.split(errors, ends, axis=1)]
         assert found == pytest.approx(list(way.errors.values()), rel=0.03)
