@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pytest
 
@@ -68,7 +69,7 @@ def kept(engine: Engine, query: Any, unit: Field, rows: int, cells: int, secret:
     found = [true_cells(engine, replace(question, persons=persons), secret)]
     if isinstance(query, Count | Histogram):
         found.append(true_cells(engine, replace(question, measure=Distinct(), persons=persons), secret))
-    return found
+    return [np.array(each, dtype=object).tolist() for each in found]
 
 
 @pytest.fixture(scope="module")
