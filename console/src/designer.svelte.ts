@@ -51,6 +51,7 @@ export class Designer {
   #wanted: Wanted | null = null
   #dataset = ''
   #asking = false
+  readonly #known = new Map<string, Estimate>()
   #rest: ReturnType<typeof setTimeout> | undefined
   #stop: AbortController | null = null
 
@@ -72,7 +73,7 @@ export class Designer {
       let asked: Wanted | null = null
       while (this.#wanted !== asked && this.#wanted) {
         asked = this.#wanted
-        const found = await post<Estimate>('/v1/design', { ...request(asked), estimate: true })
+        const found = await this.#estimated(asked)
         if (!this.certified) {
           this.estimate = found
           this.trouble = null
@@ -83,6 +84,14 @@ export class Designer {
     } finally {
       this.#asking = false
     }
+  }
+
+  /** A slider passes the same stops again and again; what was estimated once is known. */
+  async #estimated(wanted: Wanted): Promise<Estimate> {
+    const key = JSON.stringify(wanted)
+    const found = this.#known.get(key) ?? (await post<Estimate>('/v1/design', { ...request(wanted), estimate: true }))
+    this.#known.set(key, found)
+    return found
   }
 
   async #certify(wanted: Wanted, dataset: string): Promise<void> {

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
 SCREENS = {
-    "ann": ("datasets", "datasets/adult", "ask/adult", "history", "design/adult", "plans", "answers"),
+    "ann": ("datasets", "datasets/adult", "ask/adult", "history", "design/adult", "plans", "runs", "answers"),
     "carl": (
         *("overview", "datasets", "datasets/adult", "datasets/new", "datasets/adult/schema"),
         *("datasets/adult/budget", "people", "people/one", "record/adult", "verify"),
