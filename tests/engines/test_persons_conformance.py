@@ -12,7 +12,18 @@ import pytest
 
 from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
-from dovetail.query import Column, Count, Histogram, Linear, Mean, Quantiles, Schema, Sum, Variance
+from dovetail.query import (
+    Column,
+    Contributions,
+    Count,
+    Histogram,
+    Linear,
+    Mean,
+    Quantiles,
+    Schema,
+    Sum,
+    Variance,
+)
 from dovetail.query.field import Field
 from dovetail.query.measures import Distinct
 from dovetail.query.neighbours import Persons
@@ -89,6 +100,23 @@ def here() -> Any:
 def test_every_engine_keeps_the_same_rows(there: Engine, here: Engine, query: Any, unit: Field) -> None:
     for rows, cells in BOUNDS if unit.name == "person" else BOUNDS[1:2]:
         assert kept(there, query, unit, rows, cells) == kept(here, query, unit, rows, cells), (rows, cells)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_every_engine_tallies_the_same_persons(there: Engine, here: Engine, unit: Field) -> None:
+    for query in (
+        Contributions(),
+        Contributions(most_rows=3, where="age > 30"),
+        Contributions(("ward",), most_rows=9, most_cells=2),
+        Contributions(("ward", "new"), keys={"new": [True, None]}),
+    ):
+        found = []
+        for engine in (there, here):
+            question = query.checked(SCHEMA.table(engine.columns()))
+            asked = replace(question, persons=question.measure.tallied(Persons(unit, 0, 0)))
+            found.append([list(cell) for cell in true_cells(engine, asked, SECRET)])
+        assert found[0] == found[1], query
+        assert sum(found[0][0]) > 0
 
 
 @pytest.mark.parametrize("columns", [("ward",), ("new", "joined")], ids=str)
