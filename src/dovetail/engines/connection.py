@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlglot import exp, parse_one
-
 from dovetail.errors import DataError, InvalidParameter
 
 from .engine import Engine
@@ -43,6 +41,8 @@ def _opened(source: Source) -> Engine:
 
 def _check_zone(engine: Engine, zone: str) -> None:
     """Refuse a zone that an engine does not know before a question is charged; no row is read."""
+    from sqlglot import exp, parse_one
+
     spelled = (_IN_ZONE_OF_SPARK if engine.dialect == "spark" else _IN_ZONE).format(zone=zone)
     try:
         one = exp.select("1").subquery("one")
