@@ -20,6 +20,8 @@ CURATORS = [
     ("GET", "/v1/sources"),
     ("GET", "/v1/overview"),
     ("GET", "/v1/export"),
+    # The number of events would show what others do.
+    ("GET", "/v1/verify"),
 ]
 
 
@@ -223,3 +225,24 @@ def test_a_certificate_of_a_noise(house: Any) -> None:
     noise = dv.GeometricMixture(0.2, 1, 5).to_dict()
     assert house.aud.post("/v1/certificate", {"noise": noise}).json()["certified"] is True
     assert house.aud.post("/v1/certificate", {"noise": {"kind": "none"}}).status_code == 400
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_schema_over_http_names_no_file_of_the_machine(
+    files: Any, tmp_path: Path, monkeypatch: Any, absolute: bool
+) -> None:
+    (tmp_path / "wards.csv").write_text("region,ward\nnorth,hidden-ward\n")
+    monkeypatch.chdir(tmp_path)
+    place = str(tmp_path / "wards.csv") if absolute else "wards.csv"
+    columns = dv.Schema([dv.Column("region", "text", values=["north", "south"])]).to_toml()
+    toml = f'{columns}\n[lookups.wards]\nfile = "{place}"\nkey = "region"\n'
+    body = {
+        "name": "people",
+        "source": {"root": "data", "path": "people.csv"},
+        "schema": {"toml": toml},
+        "budget": {"epsilon": 1},
+    }
+    refused = files.carl.post("/v1/datasets", body)
+    assert refused.status_code == 400
+    assert "hidden-ward" not in refused.text
+    assert str(tmp_path) not in refused.text

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dovetail as dv
+from dovetail.service.settings import Declared
+
+ADULT = Declared("adult", {"shipped": "adult"}, dv.Budget.pure(3))
 
 
 def test_a_design_is_the_librarys(house: Any) -> None:
@@ -22,6 +26,7 @@ def test_a_design_is_the_librarys(house: Any) -> None:
 def test_a_design_is_bounded(house: Any) -> None:
     assert house.ann.post("/v1/design", {"within": 10, "queries": 10**9}).status_code == 413
     assert house.ann.post("/v1/design", {"within": {"a": 1}}).status_code == 400
+    assert house.ann.post("/v1/design", {"within": [[1], [2]]}).status_code == 400
     assert house.ann.post("/v1/design", {"within": "nan"}).status_code == 400
     assert house.ann.post("/v1/design", {}).status_code == 400
 
@@ -32,6 +37,7 @@ def test_noises_are_compared(house: Any) -> None:
     assert [each["asked"] for each in said["rows"]] == ["mixture", "geometric"]
     assert house.ann.post("/v1/compare", {"noises": noises, "at": ["1", "1e-6", 10]}).status_code == 200
     assert house.ann.post("/v1/compare", {"noises": noises, "at": 5}).status_code == 400
+    assert house.ann.post("/v1/compare", {"noises": noises, "at": ["1", "1e-6", 10**9]}).status_code == 413
 
 
 def test_a_plan_is_paid_once_and_belongs_to_its_analyst(house: Any) -> None:
@@ -82,3 +88,16 @@ def test_an_online_run_is_paid_once(house: Any) -> None:
     spent = house.ledger.account("adult").spent()
     assert house.ann.post("/v1/datasets/adult/runs", wish).json()["id"] == run["id"]
     assert house.ledger.account("adult").spent() == spent
+
+
+def test_a_run_is_asked_while_another_dataset_is_retired(started: Any, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("age\n40\n50\n")
+    old = Declared("old", {"path": str(tmp_path / "old.csv")}, dv.Budget.pure(3))
+    house = started(declared=(old, ADULT))
+    house.ledger.people.grant("ann", "adult", dv.Budget.pure(1))
+    wish = {"columns": ["sex"], "queries": 10, "spend": {"epsilon": "0.5"}}
+    run = house.ann.post("/v1/datasets/adult/runs", wish).json()
+    assert house.carl.send("PATCH", "/v1/datasets/old", json={"retired": True}).status_code == 200
+    body = {"question": {"ask": "count"}}
+    assert house.ann.post(f"/v1/runs/{run['id']}/answers", body).status_code == 200
+    assert house.ann.post("/v1/runs/unknown/answers", body).status_code == 404

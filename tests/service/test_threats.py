@@ -100,6 +100,7 @@ HOSTILE = [
     (b'{"question": {"ask": "count"}, "pay": {"within": ' + b"9" * 5000 + b"}}", 400),
     (b'{"question": {"ask": "count"}, "pay": {"within": 1e400000000}}', 400),
     (b"\xff\xfe{}", 400),
+    (b'{"question": {"ask": "count"}, "pay": {"within": 5}, "quote": "\\ud800"}', 400),
     (b"", 400),
     (b"null", 400),
     (paid(within=True), 400),

@@ -93,7 +93,7 @@ def read_schema(data: Mapping[str, Any]) -> Schema:
     columns = [_column(each) for each in data["columns"]]
     if not data.get("toml"):
         return Schema(columns)
-    return replace(Schema.from_toml(data["toml"]), columns=columns)
+    return replace(Schema.from_toml(data["toml"], folder=None), columns=columns)
 
 
 def _column(data: Mapping[str, Any]) -> Column:

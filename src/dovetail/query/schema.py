@@ -145,11 +145,14 @@ class Schema:
         return schema_text(self, said, self.derived, self.lookups)
 
     @classmethod
-    def from_toml(cls, text: str, *, folder: str | Path = "") -> Schema:
-        """Read what `to_toml` wrote or a curator typed; files of lookups are looked for in `folder`."""
+    def from_toml(cls, text: str, *, folder: str | Path | None = "") -> Schema:
+        """Read what `to_toml` wrote or a curator typed; files of lookups are looked for in `folder`.
+
+        With None no file is read: a text that names one is refused, for texts that come from elsewhere.
+        """
         from .toml import read_schema
 
-        return cls(**read_schema(text, Path(folder)))
+        return cls(**read_schema(text, None if folder is None else Path(folder)))
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a TOML file."""

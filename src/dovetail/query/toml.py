@@ -65,7 +65,7 @@ def _lookup_text(lookup: Lookup) -> str:
     return "".join([f"\n[lookups.{_written(lookup.name)}]\n", *lines])
 
 
-def read_schema(text: str, folder: Path) -> dict[str, Any]:
+def read_schema(text: str, folder: Path | None) -> dict[str, Any]:
     """Read the parts of a schema; unknown keys are refused: a misspelt `reviewed` must not go unseen."""
     try:
         data = tomllib.loads(text)
@@ -90,7 +90,7 @@ def read_schema(text: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def _lookup(name: str, entry: Any, folder: Path) -> Lookup:
+def _lookup(name: str, entry: Any, folder: Path | None) -> Lookup:
     if (
         not isinstance(entry, dict)
         or set(entry) - {"file", "rows", "key", "on"}
@@ -102,9 +102,15 @@ def _lookup(name: str, entry: Any, folder: Path) -> Lookup:
     file, rows = entry.get("file"), entry.get("rows", [])
     if not isinstance(file, str | None) or not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise InvalidParameter(f"lookups.{name}", sorted(entry), "a file by its name, or rows")
+    if file is not None:
+        if folder is None:
+            raise InvalidParameter(
+                f"lookups.{name}", "a file", "given with its rows", "A text from elsewhere reads no file."
+            )
+        return Lookup(name, folder / file, entry["key"], entry.get("on"), file)
     columns = dict.fromkeys(column for row in rows for column in row)
     table = {column: [row.get(column) for row in rows] for column in columns}
-    return Lookup(name, table if file is None else folder / file, entry["key"], entry.get("on"), file)
+    return Lookup(name, table, entry["key"], entry.get("on"))
 
 
 def _is_row(row: object) -> bool:

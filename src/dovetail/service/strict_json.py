@@ -10,6 +10,7 @@ from typing import Any
 from .problems import Refused
 
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _LONGEST_NUMBER = 1000
 
@@ -22,13 +23,17 @@ def read_json(body: bytes, depth: int) -> Any:
     """
     check_depth(body, depth)
     try:
-        return json.loads(
+        found = json.loads(
             body.decode("utf-8"),
             parse_float=_decimal,
             parse_int=_integer,
             parse_constant=_constant,
             object_pairs_hook=_members,
         )
+        if _HALVES.search(body):
+            # Half a character can be written neither to a record nor to a reply.
+            json.dumps(found, ensure_ascii=False, default=str).encode("utf-8")
+        return found
     except (ValueError, RecursionError):
         raise Refused(
             400, "invalid-body", "The body is not JSON in UTF-8, in which each member stands once."

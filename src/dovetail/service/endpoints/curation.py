@@ -252,7 +252,7 @@ def read_schema(said: Columns, before: Schema | None = None) -> Schema:
     if (said.columns is None) == (said.toml is None):
         raise Refused(400, "invalid-body", 'Give either "columns" or "toml".')
     if said.toml is not None:
-        return Schema.from_toml(said.toml)
+        return Schema.from_toml(said.toml, folder=None)
     assert said.columns is not None
     known = {"name", "type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words"}
     columns = []

@@ -87,6 +87,8 @@ def compared(body: Contest) -> Response:
     at = tuple(body.at) if isinstance(body.at, list) else body.at
     if not isinstance(at, str) and (not isinstance(at, tuple) or len(at) != 3):
         raise InvalidParameter("at", at, "zeta, epsilon or a list of epsilon, delta and queries")
+    if isinstance(at, tuple) and integer("at[2]", at[2], low=1) > _MOST_QUERIES:
+        raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries.")
     return reply(compare({name: read_noise(each) for name, each in body.noises.items()}, at=at).to_dict())
 
 
@@ -102,7 +104,8 @@ def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
             found[name] = integer(name, found[name], low=1)
     if found.get("queries", 1) > _MOST_QUERIES or found.get("pieces", 1) > _MOST_PIECES:
         raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries and {_MOST_PIECES} pieces.")
-    if any(isinstance(value, dict) for value in found.values()):
+    parts = (part for value in found.values() for part in (value if isinstance(value, tuple) else (value,)))
+    if any(isinstance(part, dict | list) for part in parts):
         raise InvalidParameter("body", sorted(found), "numbers")
     return tuple(sorted(found.items()))
 

@@ -16,6 +16,7 @@ from dovetail.ledger.record import Release, is_witnessed, public_record
 from dovetail.noise import IntegerNoise
 from dovetail.release.recall import asked_of
 from dovetail.service import forms
+from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, read_noise
 from dovetail.service.problems import not_found
 from dovetail.service.replies import reply, service_of, tagged
@@ -68,7 +69,11 @@ def certificate(body: NoiseBody) -> Response:
 
 @router.get("/v1/verify", summary="Check every event of the record")
 def verify(request: Request) -> Response:
-    """The head is what the offline command prints. Each event is read again after ten seconds."""
+    """The head is what the offline command prints. Each event is read again after ten seconds.
+
+    For curators and auditors: the number of events would show an analyst what others do.
+    """
+    in_role(request, "curator", "auditor")
     service = service_of(request)
     with service.verifying:
         if service.verified is None or monotonic() - service.verified[0] > _AGAIN:

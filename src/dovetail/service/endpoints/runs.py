@@ -132,10 +132,11 @@ def _found(service: Service, request: Request, public: str) -> tuple[Asker, Plan
     granted = service.ledger.people.granted(caller.principal.id)
     for offer in service.offers.all():
         if offer.entry.number in granted:
-            asker = Asker.of(offer.entry.name, request)
-            state = next((each for each in asker.plans() if each.public == public), None)
+            states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
+            state = next((each for each in states if each.public == public), None)
             if state is not None and read_run(state) is not None:
-                return asker, state
+                # Only now: another dataset that is retired or unreadable does not stand in the way.
+                return Asker.of(offer.entry.name, request), state
     raise not_found()
 
 
