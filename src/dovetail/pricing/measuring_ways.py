@@ -161,7 +161,7 @@ def price_of(spend: Budget, budget: Budget) -> Budget:
     """Return the price at which ways are compared: with a delta where the budget can pay one, else pure.
 
     >>> price_of(Budget.approximate(1, "1e-6"), Budget.pure(3))
-    Budget.pure(1)
+    Budget.pure('1')
     """
     delta = payable(spend.delta_limit) if budget.currency == "approximate" else Fraction(0)
     if delta:
