@@ -53,11 +53,18 @@ def test_a_plan_is_paid_once_and_belongs_to_its_analyst(house: Any) -> None:
     assert house.ann.post("/v1/datasets/adult/plans", wish, key="p").json()["id"] == plan["id"]
     spent = house.ledger.account("adult").spent()
     body = {"question": {"ask": "histogram", "columns": ["sex"]}, "pay": {"plan": plan["id"]}}
-    given = house.ann.post("/v1/datasets/adult/answers", body)
+    quote = house.ann.post("/v1/datasets/adult/quotes", body).json()
+    given = house.ann.post("/v1/datasets/adult/answers", body | {"quote": quote["digest"]})
     assert given.status_code == 200, given.text
+    # The number of a plan in the ledger would show how much others do.
+    (answer,) = given.json()["answers"]
+    assert {quote["plan"]["id"], answer["plan"], answer["paid_by"]["id"]} == {plan["id"]}
     assert house.ledger.account("adult").spent() == spent
     assert house.ann.get("/v1/plans").json()["plans"][0]["left"] == 3
     assert house.bob.get("/v1/plans").json()["plans"] == []
+    text = {"sql": "SELECT sex, COUNT(*) FROM adult GROUP BY sex", "pay": body["pay"]}
+    table = house.ann.post("/v1/datasets/adult/answers", text).json()["table"]
+    assert {table["plan"], table["paid_by"]["id"]} == {plan["id"]}
     assert house.bob.post("/v1/datasets/adult/answers", body).status_code == 400
     history = house.ann.get("/v1/answers").json()["answers"][0]
     assert (history["plan"], history["price"]) == (plan["id"], None)
@@ -80,8 +87,10 @@ def test_an_online_run_is_paid_once(house: Any) -> None:
     given = house.ann.post(f"/v1/runs/{run['id']}/answers", body)
     assert given.status_code == 200, given.text
     assert len(given.json()["answers"][0]["rows"]) == 2
+    assert given.json()["answers"][0]["plan"] == run["id"]
     text = "SELECT sex, COUNT(*) FROM adult GROUP BY sex"
-    assert house.ann.post(f"/v1/runs/{run['id']}/answers", {"sql": text}).status_code == 200
+    table = house.ann.post(f"/v1/runs/{run['id']}/answers", {"sql": text}).json()["table"]
+    assert table["plan"] == run["id"]
     assert house.bob.post(f"/v1/runs/{run['id']}/answers", body).status_code == 404
     assert house.ann.get("/v1/runs").json()["runs"][0]["id"] == run["id"]
     assert house.ann.get("/v1/answers").status_code == 200

@@ -113,8 +113,8 @@ def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted:
         )
     left, slots = row["left"], row["slots"]
     if left < wanted:
-        short = f"this uses {wanted} answers of plan {plan}, which has {left} of {slots} left"
-        gone = f"all {slots} answers of plan {plan} were given: 0 left"
+        short = f"this uses {wanted} answers of a plan that has {left} of {slots} left"
+        gone = f"all {slots} answers of the plan were given: 0 left"
         raise BudgetExceeded(
             f"{short if left else gone}.",
             "Open another plan under another name, or pay for each query.",

@@ -193,7 +193,7 @@ class Online:
         if unchecked:
             return {key: self._untested(question) for key, question in rest.items()}
         raise UpdatesExhausted(
-            f"No update of run {self.plan.id} is left ({self.plan.updates} were paid for), so "
+            f"No update of the run is left ({self.plan.updates} were paid for), so "
             f"{len(rest)} questions were not answered; what was answered before is told again.",
             "Open another run, or take answers that are not checked.",
             asked=self._asked,

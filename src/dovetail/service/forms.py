@@ -16,6 +16,7 @@ from dovetail.privacy import Budget, Charge
 from dovetail.query import Column, Schema
 from dovetail.query.canonical import Question
 from dovetail.query.field import written
+from dovetail.release.account import PlanState
 
 
 def amount(charge: Charge) -> dict[str, Any]:
@@ -112,8 +113,20 @@ def question_words(question: Question) -> str:
     return f"{question.measure.words()}{' by ' if columns else ''}{columns}{some}"
 
 
+def outside(offered: Quote, states: list[PlanState]) -> Quote:
+    """Return a quote whose plan goes by its public identifier: its number would show what others do."""
+    plan = offered.plan
+    public: Any = None if plan is None else public_plan(plan.id, states)
+    return offered if plan is None or public is None else replace(offered, plan=replace(plan, id=public))
+
+
+def public_plan(number: int | None, states: list[PlanState]) -> str | None:
+    """Return the public identifier of a plan."""
+    return next((each.public for each in states if each.id == number), None)
+
+
 def quote(offered: Quote, name: str) -> dict[str, Any]:
-    """Return a quote with its digest."""
+    """Return a quote with its digest, as `outside` tells it."""
     now = offered.standing
     asked = [each.question for each in offered.asked]
     assert now.budget is not None
@@ -130,9 +143,19 @@ def quote(offered: Quote, name: str) -> dict[str, Any]:
     return offered.to_dict() | more
 
 
-def answer(given: Answer) -> dict[str, Any]:
-    """Return an answer as the library writes it, with error bars that hold together, and its words."""
-    return given.to_dict() | {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+def answer(given: Answer, public: str | None = None) -> dict[str, Any]:
+    """Return an answer as the library writes it, with error bars that hold together, and its words.
+
+    `public` identifies the plan that paid.
+    """
+    said = paid_by(given.to_dict(), public)
+    return said | {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+
+
+def paid_by(said: dict[str, Any], public: str | None) -> dict[str, Any]:
+    """Return the form of an answer or a table with the public identifier of the plan that paid."""
+    paid = said.get("paid_by")
+    return said | {"plan": public} | ({} if paid is None else {"paid_by": paid | {"id": public}})
 
 
 def _simultaneous(given: Answer) -> list[list[Any]] | None:

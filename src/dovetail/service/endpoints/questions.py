@@ -45,7 +45,7 @@ def quoted(name: str, body: Asking, request: Request) -> Response:
     """Nothing is read from the data and nothing is spent."""
     asker = Asker.of(name, request)
     offered, _ = asker.quote(body, None)
-    return reply(forms.quote(offered, asker.offer.entry.name))
+    return reply(forms.quote(asker.told(offered), asker.offer.entry.name))
 
 
 @router.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
@@ -150,11 +150,15 @@ class Asker:
             raise Refused(413, "too-large", f"{cells} cells are more than {self._limits.cells}.")
         return offered, selection
 
+    def told(self, offered: Quote) -> Quote:
+        """Return a quote as the caller is told it."""
+        return offered if offered.plan is None else forms.outside(offered, self.plans())
+
     def answer(self, body: Ordering, key: str) -> dict[str, Any]:
         """Answer what a body asks; a quote that is named must still be the price."""
         offered, selection = self.quote(body, key)
-        if body.quote is not None and body.quote != offered.digest:
-            now = forms.quote(offered, self.offer.entry.name)
+        if body.quote is not None and body.quote != (told := self.told(offered)).digest:
+            now = forms.quote(told, self.offer.entry.name)
             raise Refused(
                 409,
                 "quote-changed",
@@ -174,7 +178,10 @@ class Asker:
     ) -> dict[str, Any]:
         """Return the reply to an answered question."""
         first = answers[0]
-        table = None if selection is None else json.loads(laid_out(str(sql), selection, answers).to_json())
+        plan = None if first.plan is None else forms.public_plan(first.plan, self.plans())
+        table = None
+        if selection is not None:
+            table = forms.paid_by(json.loads(laid_out(str(sql), selection, answers).to_json()), plan)
         return {
             "id": first.reference,
             "dataset": self.offer.entry.name,
@@ -184,7 +191,7 @@ class Asker:
             "remaining": first.remaining.to_dict(),
             "answered_at": first.answered_at.isoformat(),
             "sql": sql,
-            "answers": [forms.answer(each) for each in answers],
+            "answers": [forms.answer(each, plan) for each in answers],
             "table": table,
         }
 

@@ -101,12 +101,13 @@ def answered(public: str, body: RunQuestion, request: Request) -> Response:
     table = None
     if body.sql is not None:
         selection = asker.session.read_sql(check_sql(body.sql, limits))
-        table = json.loads(run.sql(body.sql, unchecked=body.unchecked).to_json())
+        table = forms.paid_by(json.loads(run.sql(body.sql, unchecked=body.unchecked).to_json()), public)
         answers = run.batch(selection.queries, unchecked=body.unchecked)
     else:
         answers = run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
     own = [{"run": public, "words": forms.question_words(each.query)} for each in answers]
-    shown = [json.loads(each.to_json()) | more for each, more in zip(answers, own, strict=True)]
+    said = [forms.paid_by(json.loads(each.to_json()), public) for each in answers]
+    shown = [each | more for each, more in zip(said, own, strict=True)]
     return reply({"run": public, "answers": shown, "table": table, "updates_left": run.updates_left})
 
 
