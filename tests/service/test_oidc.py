@@ -104,3 +104,16 @@ def test_without_a_provider_a_token_is_nobody(house: Any) -> None:
 def test_a_provider_speaks_https() -> None:
     with pytest.raises(InvalidParameter):
         replace(PROVIDER, issuer="http://login.example.org")
+
+
+def test_a_provider_that_does_not_answer_is_not_asked_by_every_request(house: Any) -> None:
+    fetched: list[str] = []
+
+    def fetch(address: str) -> Any:
+        fetched.append(address)
+        raise ValueError("the provider does not answer")
+
+    house.app.service.tokens = Tokens(PROVIDER, fetch)
+    for _ in range(3):
+        assert asked(house, token(claims())).status_code == 401
+    assert len(fetched) == 1

@@ -201,6 +201,8 @@ def test_a_cookie_is_for_the_services_own_pages(house: Any) -> None:
     ):
         refused = house.client.post("/v1/datasets/adult/quotes", json=COUNT, headers=cookie | foreign)
         assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin"), foreign
+    split = [*cookie.items(), ("Cookie", "other=1"), ("Sec-Fetch-Site", "cross-site")]
+    assert house.client.post("/v1/datasets/adult/quotes", json=COUNT, headers=split).status_code == 403
 
 
 def test_a_cookie_ends_with_its_key_and_cannot_be_made(house: Any) -> None:

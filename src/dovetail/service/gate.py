@@ -74,7 +74,9 @@ class Gate:
                 400, "invalid-parameter", "A key never stands in an address.", "Send it in a header."
             )
         # A browser adds the cookie by itself, but never a key in this header.
-        by_cookie = "authorization" not in headers and cookie_name(settings) in headers.get("cookie", "")
+        # Proxies may send the cookies of one request in several headers: each of them counts.
+        cookies = b";".join(value for name, value in passage.scope["headers"] if name == b"cookie")
+        by_cookie = "authorization" not in headers and cookie_name(settings).encode() in cookies
         if passage.scope["method"] not in _SAFE and by_cookie:
             self._check_origin(headers, host)
         declared = headers.get("content-length", "0")

@@ -94,9 +94,16 @@ class Tokens:
         from joserfc.jwk import KeySet
 
         with self._lock:
-            if self._keys is None or renew or monotonic() - self._at > _LASTS:
-                self._at = monotonic()
-                self._keys = KeySet.import_key_set(self._fetch(self._keys_url()))
+            age = monotonic() - self._at
+            if self._keys is None and age < _PATIENCE:
+                # A provider that does not answer is not waited for by one request after another.
+                raise ValueError("the provider did not tell its keys a moment ago")
+            if self._keys is None or renew or age > _LASTS:
+                try:
+                    self._keys = KeySet.import_key_set(self._fetch(self._keys_url()))
+                finally:
+                    # Those who wait for the lock meanwhile count from the end of a fetch that failed.
+                    self._at = monotonic()
             return self._keys
 
     def _keys_url(self) -> str:
