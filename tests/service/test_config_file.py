@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import dovetail as dv
 from dovetail.errors import BudgetMismatch, DovetailError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.service.config_file import read_settings
-from dovetail.service.registration import seed
+from dovetail.service.registration import kept_schema, schema_text, seed
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """
@@ -115,3 +116,12 @@ def test_the_configuration_to_begin_with_has_only_settings_that_exist(
     with pytest.raises(DovetailError, match=r"schema|cookie"):
         # Its files are not there; every word of it was known before.
         read_settings(ROOT / "deploy" / "service.toml")
+
+
+def test_the_registry_keeps_the_rows_of_lookups(tmp_path: Path) -> None:
+    (tmp_path / "wards.csv").write_text("region,ward\nnorth,west\n")
+    columns = dv.Schema([dv.Column("region", "text", values=["north", "south"])]).to_toml()
+    text = f'{columns}\n[lookups.wards]\nfile = "wards.csv"\nkey = "region"\n'
+    (tmp_path / "people.toml").write_text(text)
+    schema = dv.Schema.read(tmp_path / "people.toml")
+    assert kept_schema(schema_text(schema)) == schema

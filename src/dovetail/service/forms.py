@@ -60,18 +60,18 @@ def column(each: Column) -> dict[str, Any]:
 def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
     """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
     shown = [each for each in declared if whole or each.reviewed]
+    said = bool(shown or declared.derived or declared.lookups)
     return {
         "columns": [column(each) for each in shown],
         "encoding": declared.encoding,
         "derived": [{"name": name, "expression": text} for name, text in declared.derived],
-        "toml": _told(declared, shown) if shown or declared.derived or declared.lookups else "",
+        "toml": replace(with_rows(declared), columns=shown).to_toml() if said else "",
     }
 
 
-def _told(declared: Schema, shown: list[Column]) -> str:
+def with_rows(declared: Schema) -> Schema:
     """Return a schema with the rows of every lookup: a reader elsewhere does not have their files."""
-    lookups = [replace(each, file=None) for each in declared.lookups]
-    return replace(declared, columns=shown, lookups=lookups).to_toml()
+    return replace(declared, lookups=[replace(each, file=None) for each in declared.lookups])
 
 
 ABOUT = ("title", "description", "contact", "licence")

@@ -17,7 +17,7 @@ from dovetail.query.neighbours import protected
 from dovetail.query.protection import persons as protected_persons
 from dovetail.query.schema import Table
 
-from .forms import ABOUT
+from .forms import ABOUT, with_rows
 from .settings import Declared, Settings
 from .sources import opened_source
 
@@ -74,7 +74,7 @@ def description(declared: Declared, schema: Schema) -> dict[str, Any]:
 
 def schema_text(schema: Schema) -> str:
     """Return what the registry keeps of a schema; nothing where nothing is declared yet."""
-    return schema.to_toml() if schema.columns else ""
+    return with_rows(schema).to_toml() if schema.columns else ""
 
 
 def kept_schema(text: str) -> Schema:
