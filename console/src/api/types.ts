@@ -271,7 +271,7 @@ export interface RecordOf {
   opened_at: string
   raises: { at: string; before: Budget; after: Budget; ex_post: boolean; reason: string }[]
   releases: { day: string; words: string[]; noise: Noise[]; price: Amount | null; state: string }[]
-  head: string
+  head: string | null
 }
 
 export interface Verified {

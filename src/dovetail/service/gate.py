@@ -80,7 +80,7 @@ class Gate:
         if passage.scope["method"] not in _SAFE and by_cookie:
             self._check_origin(headers, host)
         declared = headers.get("content-length", "0")
-        if not declared.isdigit() or int(declared) > settings.limits.body:
+        if not (declared.isascii() and declared.isdigit()) or int(declared) > settings.limits.body:
             raise _too_large(settings.limits.body)
 
     def _check_origin(self, headers: dict[str, str], host: str) -> None:

@@ -41,9 +41,13 @@ class OpenRoute(APIRoute):
         async def handler(request: Request) -> Response:
             request.scope["dovetail.route"] = self.path
             service: Service = request.app.state.service
-            caller = await run_in_threadpool(
-                caller_of, request, service.ledger, service.settings, service.tokens
-            )
+            try:
+                caller = await run_in_threadpool(
+                    caller_of, request, service.ledger, service.settings, service.tokens
+                )
+            except Refused:
+                service.check_rate(request, None)  # whoever tries keys out is counted, too
+                raise
             if caller is None and self.needs_key:
                 raise unauthenticated()
             request.state.caller = caller

@@ -19,6 +19,7 @@ from dovetail.privacy import Charge
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import Body, read_noise
+from dovetail.service.computing import computing
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
 from dovetail.service.routing import KeyRoute
@@ -70,7 +71,8 @@ def designed(body: Wish, request: Request) -> Response:
         about = estimate(**dict(wanted))
         figures = ("variance", "mean_abs", "within_95", "epsilon", "rates", "breaks")
         return reply({"estimate": True} | {name: getattr(about, name) for name in figures})
-    found, said = _designed(wanted)
+    with computing():
+        found, said = _designed(wanted)
     standing = None
     if body.dataset is not None:
         standing = own_standing(service, caller, service.visible(caller, body.dataset))
@@ -89,7 +91,9 @@ def compared(body: Contest) -> Response:
         raise InvalidParameter("at", at, "zeta, epsilon or a list of epsilon, delta and queries")
     if isinstance(at, tuple) and integer("at[2]", at[2], low=1) > _MOST_QUERIES:
         raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries.")
-    return reply(compare({name: read_noise(each) for name, each in body.noises.items()}, at=at).to_dict())
+    noises = {name: read_noise(each) for name, each in body.noises.items()}
+    with computing():
+        return reply(compare(noises, at=at).to_dict())
 
 
 def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:

@@ -18,6 +18,7 @@ from dovetail.release.recall import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, read_noise
+from dovetail.service.computing import computing
 from dovetail.service.problems import not_found
 from dovetail.service.replies import reply, service_of, tagged
 from dovetail.service.routing import KeyRoute, OpenRoute
@@ -36,7 +37,10 @@ class NoiseBody(Body):
 
 @opening.get("/v1/record", summary="What was promised, spent and released")
 def record(request: Request, dataset: str | None = None) -> Response:
-    """Without a key: the datasets whose record their curator made public."""
+    """Without a key: the datasets whose record their curator made public.
+
+    The head is for curators and auditors: it moves with every event of all datasets.
+    """
     service = service_of(request)
     caller = request.state.caller
     readable = {offer.entry.name: offer for offer in service.offers.all() if _readable(caller, offer)}
@@ -55,7 +59,7 @@ def record(request: Request, dataset: str | None = None) -> Response:
     }
     said |= {"remaining": found.budget.remaining(found.spent).to_dict(), "opened_at": found.opened_at}
     said |= {"raises": list(found.raises), "releases": [_release(each) for each in found.releases]}
-    return tagged(request, said | {"head": str(service.ledger.head)})
+    return tagged(request, said | {"head": str(service.ledger.head) if _keeps_watch(caller) else None})
 
 
 @router.post("/v1/certificate", summary="Check that the sampler is what is charged for")
@@ -64,7 +68,8 @@ def certificate(body: NoiseBody) -> Response:
     noise = read_noise(body.noise)
     if not isinstance(noise, IntegerNoise):
         raise InvalidParameter("noise", body.noise, "a noise on the integers")
-    return reply(_certified(json.dumps(noise.to_dict(), sort_keys=True)))
+    with computing():
+        return reply(_certified(json.dumps(noise.to_dict(), sort_keys=True)))
 
 
 @router.get("/v1/verify", summary="Check every event of the record")
@@ -97,9 +102,11 @@ def _certified(text: str) -> dict[str, Any]:
 
 def _readable(caller: Any, offer: Any) -> bool:
     """Tell whether the caller may read the record: curators and auditors all, everybody what is public."""
-    return bool(offer.entry.said.get("public")) or (
-        caller is not None and caller.role in ("curator", "auditor")
-    )
+    return bool(offer.entry.said.get("public")) or _keeps_watch(caller)
+
+
+def _keeps_watch(caller: Any) -> bool:
+    return caller is not None and caller.role in ("curator", "auditor")
 
 
 def _release(each: Release) -> dict[str, Any]:
