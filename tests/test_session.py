@@ -179,6 +179,7 @@ def test_a_session_says_where_its_budget_is_kept(tmp_path: Path, caplog: pytest.
 
 
 def test_who_waits_for_a_plan_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", logger="dovetail")
     for _ in range(2):
         opened(tmp_path, queries=3).close()
     assert [record.message for record in caplog.records if "Planning" in record.message] == [

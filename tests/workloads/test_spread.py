@@ -78,7 +78,7 @@ def test_variances_are_covered_and_half_the_interval_is_not(rows: int, sample: b
 
 def test_a_standard_error_alone_is_too_short() -> None:
     """The power of the test above: the estimate itself, plus and minus little, misses too often."""
-    runs, width, values = 200, 10, [0, 10] * 10
+    runs, width, values = 2000, 10, [0, 10] * 10
     noises = [Geometric("0.5").stretched(shift) for shift in shifts(width)]
     spread, missed = Spread(*noises, width=width, chance=0.2), 0
     drawn = np.column_stack([noise.sample(runs) for noise in noises]) + numbers(values, 0, width)
