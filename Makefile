@@ -19,7 +19,7 @@ $(CONSOLE)/index.html: $(CONSOLE_SOURCES)
 	touch $@
 
 serve: .venv/ready console
-	.venv/bin/dovetail serve $(or $(DATA),adult)
+	.venv/bin/dovetail serve $(or $(DATA),adult) --budget $(or $(BUDGET),epsilon=1)
 
 wheel: .venv/ready console
 	.venv/bin/python -m hatchling build -d dist

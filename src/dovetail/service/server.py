@@ -82,7 +82,8 @@ def serve(
     made: Any = partial(worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
     config = configured(settings, made)
     told(Start(address_of(settings), *first_curator(settings)))
-    with closing(bound):
+    # A graceful stop by Ctrl-C ends with the signal being raised once more.
+    with closing(bound), suppress(KeyboardInterrupt):
         if settings.workers > 1:
             from uvicorn.supervisors import Multiprocess
 
