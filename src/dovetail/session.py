@@ -115,16 +115,9 @@ class Session(AskingMarginals):
             self._account = self._ledger.prospective_account(
                 self.source.name, budget=budget, source=identity, protects=whom
             ).about(*self._said.vintages)
-            about = " ".join(identity)
-            self._releaser = Releaser(
-                self.source.name,
-                about,
-                self._engine,
-                self._account,
-                analyst,
-                self._state,
-                self._said.vintages,
-            )
+            names = (self.source.name, " ".join(identity))
+            known = (self._state, self._said.vintages)
+            self._releaser = Releaser(*names, self._engine, self._account, analyst, *known)
             self._default = None if slots is None else self._whole_plan(slots)
         except BaseException:
             self.close()
