@@ -6,7 +6,7 @@
     ├── InvalidQuery                           the question itself is not one we can answer
     │   ├── UnsupportedSQL                     a part of the SQL text is outside the closed language
     │   ├── MissingKeys                        the cells of a histogram are not public
-    │   ├── MissingPrice                       nothing says how the answer is paid for
+    │   ├── MissingPrice                       the question names no accuracy and no price
     │   └── CostlyAnswer                       an accuracy costs much, and nobody typed the price
     ├── BudgetExceeded                         what remains does not cover the request
     │   └── UpdatesExhausted                   an online run has used all the updates it paid for
@@ -174,7 +174,7 @@ class MissingKeys(InvalidQuery):
 
 
 class MissingPrice(InvalidQuery):
-    """Nothing says how the answer is paid for."""
+    """The question names no accuracy and no price."""
 
     def __init__(self, problem: str = "This answer has no price yet.", *fixes: Remedy | str) -> None:
         super().__init__(problem, *(fixes or [ChoosePayment()]))
