@@ -42,8 +42,9 @@ class Factor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """The transform of one factor at some frequencies, and bounds on its errors: each, and all together."""
+    """The transform of one factor at rising frequencies, and bounds on its errors: each, and all together."""
 
+    frequencies: Ints
     spectrum: Spectrum
     each: float
     together: float
@@ -54,9 +55,10 @@ class _Part:
         """An upper bound on the size at each frequency."""
         return np.asarray(np.abs(self.spectrum) + self.each)
 
-    def at(self, places: NDArray[np.bool_]) -> _Part:
+    def at(self, kept: Ints) -> _Part:
         """Return some of the frequencies."""
-        return replace(self, spectrum=self.spectrum[places])
+        places = np.searchsorted(self.frequencies, kept)
+        return replace(self, frequencies=kept, spectrum=self.spectrum[places])
 
 
 def transform(factors: Sequence[Factor], tilt: float, points: int) -> tuple[Spectrum, float]:
@@ -76,7 +78,8 @@ def transform(factors: Sequence[Factor], tilt: float, points: int) -> tuple[Spec
         log_size += factor.uses * np.log(parts[-1].bound)
         growth += factor.uses * max(log(float(np.sum(weights)) + parts[-1].each), 0.0)
         near = log_size > _VANISHED
-        kept, log_size, parts = kept[near], log_size[near], [part.at(near) for part in parts]
+        kept, log_size = kept[near], log_size[near]
+    parts = [part.at(kept) for part in parts]
     sizes = np.exp(np.minimum(log_size, 300.0)) * (1 + (np.abs(log_size) + 8) * ROUNDING)
     product = np.zeros(points // 2 + 1, dtype=np.complex128)
     product[kept] = 1.0
@@ -110,8 +113,10 @@ def _at_all(factor: Factor, weights: Floats, kept: Ints, points: int) -> _Part:
     24.2, with room).
     """
     vector = np.bincount(factor.steps % points, weights, points)
-    error = 16 * log2(points) * UNIT_ROUNDOFF * sqrt(points) * float(np.linalg.norm(vector))
-    return _Part(np.fft.rfft(vector)[kept], error, error, factor.uses)
+    # Not by the linear algebra library, whose threads take longer to start than this takes.
+    norm = sqrt(float(np.sum(vector * vector)))
+    error = 16 * log2(points) * UNIT_ROUNDOFF * sqrt(points) * norm
+    return _Part(kept, np.fft.rfft(vector)[kept], error, error, factor.uses)
 
 
 def _at_few(factor: Factor, weights: Floats, kept: Ints, points: int) -> _Part:
@@ -123,7 +128,7 @@ def _at_few(factor: Factor, weights: Floats, kept: Ints, points: int) -> _Part:
     angles = np.where(turns > points // 2, turns - points, turns) * (-2 * pi / points)
     spectrum = np.cos(angles) @ weights + 1j * (np.sin(angles) @ weights)
     error = (2 * len(weights) + 48) * UNIT_ROUNDOFF * float(np.sum(weights))
-    return _Part(spectrum, error, error * sqrt(2 * len(kept)), factor.uses)
+    return _Part(kept, spectrum, error, error * sqrt(2 * len(kept)), factor.uses)
 
 
 def power(base: Spectrum, exponent: int) -> Spectrum:

@@ -67,7 +67,7 @@ def variance(noise: IntegerNoise) -> float:
     return noise.variance()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def cut(noise: IntegerNoise) -> CutNoise:
     """Return the noise cut off where hardly anything is left of it."""
     reach = max(1, ceil(-float(noise.ppf(_BEYOND)))) if float(noise.sf(0)) > 0 else 1
