@@ -66,6 +66,28 @@ def test_form_and_sql_are_one_question(service: Running, signed_in: Callable[...
     assert page.get_by_label("Only rows where").input_value() == "age >= 40"
 
 
+def test_a_select_is_drawn_in_its_own_order(service: Running, signed_in: Callable[..., Any]) -> None:
+    page = signed_in(service, "ann", "ask/adult")
+    page.get_by_label("The same question in SQL").fill(
+        "SELECT workclass, COUNT(*) AS n FROM adult GROUP BY workclass ORDER BY n DESC LIMIT 3"
+    )
+    ask(page)
+    drawn = page.locator("[data-select] tbody tr")
+    assert drawn.count() == 3
+    assert drawn.first.inner_text().startswith("Private")
+    sizes = [int(row.replace(",", "")) for row in page.locator("[data-select] td.value").all_inner_texts()]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "hold for all groups at once, shown or not" in page.locator("[data-select]").inner_text()
+    page.get_by_text("All released numbers").click()
+    assert page.locator("details tbody tr").count() >= 8
+    page.goto("/#/ask/adult")
+    page.get_by_label("The same question in SQL").fill(
+        "SELECT sex, COUNT(*) AS n, 2 * COUNT(*) AS twice FROM adult GROUP BY sex"
+    )
+    ask(page)
+    assert page.locator("[data-select] thead th").all_inner_texts() == ["sex", "n", "twice"]
+
+
 def test_a_refused_part_is_marked_in_the_text_with_the_fix(
     service: Running, signed_in: Callable[..., Any]
 ) -> None:

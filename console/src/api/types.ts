@@ -148,7 +148,18 @@ export interface Answered {
   answered_at: string
   sql: string | null
   answers: OneAnswer[]
-  table: Record<string, unknown> | null
+  table: Selected | null
+}
+
+/** The table of a SELECT: its columns in order, and the groups that ORDER BY, HAVING and LIMIT leave. */
+export interface Selected {
+  level: string
+  columns: { name: string; key: number | null; formula: unknown }[]
+  rows: Record<string, unknown>[]
+  /** Which group of the answers each row is. */
+  places: number[]
+  /** The answers that decided on the order or the choice. */
+  chosen_by: number[]
 }
 
 export interface Past {
