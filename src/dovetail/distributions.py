@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from dovetail.answers.contributions import ContributionsAnswer
-from dovetail.answers.kinds import of_its_kind
-from dovetail.answers.ranges import RangeAnswer
+from dovetail import query as asked
 from dovetail.asking import Asking, listed_columns, paid
 from dovetail.check import Real
-from dovetail.query.contributions import Contributions
-from dovetail.query.distributions import Kind, Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 
 if TYPE_CHECKING:
-    from dovetail.answers import Answer, Plan
+    from dovetail.answers import Answer, ContributionsAnswer, Plan, RangeAnswer
     from dovetail.designer import Design
     from dovetail.noise import Noise
     from dovetail.privacy import Budget
+    from dovetail.query.distributions import Kind
 
 
 class AskingDistributions(Asking):
@@ -58,7 +55,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Variance(column, low, high, step, where, listed_columns(by), keys, bins, sample)
+        query = asked.Variance(column, low, high, step, where, listed_columns(by), keys, bins, sample)
         return self._answered([query], payment)[0]
 
     @paid
@@ -89,7 +86,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Std(column, low, high, step, where, listed_columns(by), keys, bins, sample)
+        query = asked.Std(column, low, high, step, where, listed_columns(by), keys, bins, sample)
         return self._answered([query], payment)[0]
 
     @paid
@@ -126,7 +123,9 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Quantiles(column, tuple(qs), low, high, step, where, listed_columns(by), keys, bins, kind)
+        query = asked.Quantiles(
+            column, tuple(qs), low, high, step, where, listed_columns(by), keys, bins, kind
+        )
         return self._answered([query], payment)[0]
 
     @paid
@@ -157,7 +156,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Median(column, low, high, step, where, listed_columns(by), keys, bins, kind)
+        query = asked.Median(column, low, high, step, where, listed_columns(by), keys, bins, kind)
         return self._answered([query], payment)[0]
 
     @paid
@@ -190,7 +189,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Minimum(column, low, high, step, where, listed_columns(by), keys, bins)
+        query = asked.Minimum(column, low, high, step, where, listed_columns(by), keys, bins)
         return self._answered([query], payment)[0]
 
     @paid
@@ -223,7 +222,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Maximum(column, low, high, step, where, listed_columns(by), keys, bins)
+        query = asked.Maximum(column, low, high, step, where, listed_columns(by), keys, bins)
         return self._answered([query], payment)[0]
 
     @paid
@@ -255,10 +254,8 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Contributions(columns, most_rows, most_cells, where, keys, bins)
-        answer = of_its_kind(self._answered([query], payment)[0])
-        assert isinstance(answer, ContributionsAnswer)
-        return answer
+        query = asked.Contributions(columns, most_rows, most_cells, where, keys, bins)
+        return cast("ContributionsAnswer", self._answered([query], payment)[0])
 
     @paid
     def ranges(
@@ -290,10 +287,8 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Ranges(column, low, high, step, where, listed_columns(by), keys, bins)
-        answer = of_its_kind(self._answered([query], payment)[0])
-        assert isinstance(answer, RangeAnswer)
-        return answer
+        query = asked.Ranges(column, low, high, step, where, listed_columns(by), keys, bins)
+        return cast("RangeAnswer", self._answered([query], payment)[0])
 
     @paid
     def cdf(

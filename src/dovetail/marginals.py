@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+from dovetail import query as asked
 from dovetail.asking import paid
 from dovetail.check import Real
 from dovetail.distributions import AskingDistributions
-from dovetail.query.marginals import Marginals, StrategyKind
-from dovetail.query.queries import Query
-from dovetail.query.workload import Workload
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, MarginalsAnswer, Plan
     from dovetail.designer import Design
     from dovetail.noise import Noise
     from dovetail.privacy import Budget
+    from dovetail.query import Query
+    from dovetail.query.marginals import StrategyKind
 
 
 class AskingMarginals(AskingDistributions):
@@ -52,7 +52,7 @@ class AskingMarginals(AskingDistributions):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = Marginals(
+        query = asked.Marginals(
             *columns, way=way, tables=tables, keys=keys, bins=bins, where=where, strategy=strategy
         )
         return cast("MarginalsAnswer", self._answered([query], payment)[0])
@@ -78,4 +78,4 @@ class AskingMarginals(AskingDistributions):
         otherwise. `quote(Workload(queries), spend=...)` tells the errors before anything is paid.
         """
         payment = self._payment(within, probability, spend, noise, plan, None, delta, clamp, fresh, request)
-        return self._answered(Workload(queries), payment)
+        return self._answered(asked.Workload(queries), payment)

@@ -16,7 +16,6 @@ from dovetail.privacy import Charge, Remaining
 from dovetail.query.canonical import Question
 from dovetail.query.measures import half_width
 from dovetail.query.partitions import Axis, Cell, Discovered
-from dovetail.query.reading import read_question
 
 from .numbers import written_key
 from .plan import Plan
@@ -61,6 +60,8 @@ def answer_fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    from dovetail.query.reading import read_question  # loads every measure
+
     question = read_question(data["query"])
     noises = tuple(map(read_noise, data["noises"]))
     level = Fraction(data["level"])

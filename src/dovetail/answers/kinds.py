@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from .answer import Answer
-from .contributions import ContributionsAnswer
-from .marginals import MarginalsAnswer
-from .ranges import RangeAnswer
+from dovetail.lazy_names import lazy_names
 
-KINDS: dict[str, type[Answer]] = {
-    "contributions": ContributionsAnswer,
-    "marginals": MarginalsAnswer,
-    "ranges": RangeAnswer,
+from .answer import Answer
+
+# What a measure calls its answers, and the class in the module of that name.
+_CLASSES = {
+    "contributions": "ContributionsAnswer",
+    "marginals": "MarginalsAnswer",
+    "ranges": "RangeAnswer",
 }
+_loaded = lazy_names("dovetail.answers", {name: home for home, name in _CLASSES.items()})
 
 
 def of_its_kind(answer: Answer) -> Answer:
     """Return the answer as the class of its measure."""
-    made = KINDS.get(answer.query.measure.answered_as, Answer)
+    kind = answer.query.measure.answered_as
+    made: type[Answer] = _loaded(_CLASSES[kind]) if kind in _CLASSES else Answer
     if isinstance(answer, made):
         return answer
     return made(**{each.name: getattr(answer, each.name) for each in fields(answer)})

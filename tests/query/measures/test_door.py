@@ -100,7 +100,7 @@ def test_each_measure_has_a_file_that_no_other_measure_looks_into() -> None:
     files = {measure.__module__.split(".")[-1] for measure in MEASURES.values()}
     assert len(files) == len(MEASURES)
     for path in (SOURCE / "query" / "measures").glob("*.py"):
-        if path.stem != "__init__":
+        if path.stem not in ("__init__", "registry"):
             imported = {
                 node.module
                 for node in ast.walk(ast.parse(path.read_text()))
