@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -13,11 +13,13 @@ from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 from .account import DatasetAccount, check_request
+from .budgets import checked_budget
 from .pen import Pen
 from .plans import PlanRequest
 from .refusals import refuse_charge
 from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
 from .store import Store
+from .text import composed
 from .vintages import undeclared
 
 _Made = TypeVar("_Made")
@@ -32,6 +34,22 @@ class Registration:
     budget: Budget | None = None
     share: bool | None = None
     protects: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        dataset: str,
+        budget: Budget | None,
+        source: str | Sequence[str] | None,
+        share: bool | None,
+        protects: str | None,
+    ) -> Registration:
+        """Check what is said of a dataset."""
+        listed = (source,) if isinstance(source, str | None) else tuple(source)
+        at = tuple(composed("source", each) for each in listed if each is not None)
+        if budget is not None:
+            checked_budget(budget)
+        return cls(composed("name", dataset), at, budget, share, protects)
 
     def record(self, pen: Pen) -> int:
         """Record what is new about the dataset; return its number."""

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from dovetail.check import positive
-from dovetail.errors import DovetailError, InvalidParameter, LedgerError
+from dovetail.errors import DovetailError, LedgerError
 from dovetail.errors.remedies import CreateLedger, OpenLedger
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
-from .analyst_statements import AnalystStatement, statements
 from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
-from .catalogue import Catalogue
 from .chain import Head
 from .failures import sound
-from .integrity import check_opening, check_version
-from .people import People
+from .integrity import check_opening
 from .principals import find_principal
 from .registry import (
     changeable,
@@ -39,18 +34,16 @@ from .registry import (
     settled,
     sources_of,
 )
-from .schema import ledger as head_row
 from .store import Store
+from .store_opening import LEASE, PATIENCE, create_store, prepared_store, witnessed_head
 from .text import composed
 from .witness import Witness
 
 if TYPE_CHECKING:
+    from .analyst_statements import AnalystStatement
+    from .catalogue import Catalogue
+    from .people import People
     from .statement import Statement
-
-# Seconds to wait for another writer before LedgerBusy.
-_PATIENCE = 30.0
-# Seconds after which a reservation without an answer may be taken over.
-_LEASE = 600.0
 
 
 class Ledger:
@@ -76,8 +69,8 @@ class Ledger:
         create: bool | Literal["later"] = False,
         witness: str | Path | Head | None = None,
         copy: bool = False,
-        patience: float = _PATIENCE,
-        lease: float = _LEASE,
+        patience: float = PATIENCE,
+        lease: float = LEASE,
     ) -> Ledger:
         """Open a ledger after checking its head, what it holds and its witness; refuse one that fails.
 
@@ -87,16 +80,16 @@ class Ledger:
         A `copy` (a backup) is only read, and its witness is not asked. After `lease` seconds without an
         answer, a retry takes over what was reserved.
         """
-        store, noted = _prepared(location, witness, patience, lease, copy)
+        store, noted = prepared_store(location, witness, patience, lease, copy)
         try:
             if not store.exists():
                 if not create:
                     raise LedgerError(f"There is no ledger at {store.place}.", CreateLedger())
                 if create == "later":
                     return cls(store)
-                _create(store)
+                create_store(store)
             with store.reading() as connection, sound():
-                check_opening(connection, noted or _witnessed(store, connection))
+                check_opening(connection, noted or witnessed_head(store, connection))
         except DovetailError:
             store.close()
             raise
@@ -109,7 +102,7 @@ class Ledger:
         >>> Ledger.exists("nowhere.ledger")
         False
         """
-        store, _ = _prepared(location, None, _PATIENCE)
+        store, _ = prepared_store(location, None, PATIENCE)
         try:
             return store.exists()
         finally:
@@ -117,13 +110,13 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, location: str | Path, *, witness: str | Path | None = None, patience: float = _PATIENCE
+        cls, location: str | Path, *, witness: str | Path | None = None, patience: float = PATIENCE
     ) -> Ledger:
         """Create an empty ledger where there is none."""
-        store, _ = _prepared(location, witness, patience)
+        store, _ = prepared_store(location, witness, patience)
         try:
             # An empty file is filled: whoever creates says that no ledger was kept there.
-            if not _create(store):
+            if not create_store(store):
                 raise LedgerError(f"There is a ledger at {store.place} already.", OpenLedger())
         except DovetailError:
             store.close()
@@ -132,7 +125,7 @@ class Ledger:
 
     @classmethod
     def migrate(
-        cls, location: str | Path, *, witness: str | Path | Head | None = None, patience: float = _PATIENCE
+        cls, location: str | Path, *, witness: str | Path | Head | None = None, patience: float = PATIENCE
     ) -> Head:
         """Bring a ledger of an older schema version to this one; return its head.
 
@@ -142,7 +135,7 @@ class Ledger:
         from .backup import keep_copy
         from .migration import check_old, migrate
 
-        store, noted = _prepared(location, witness, patience)
+        store, noted = prepared_store(location, witness, patience)
         try:
             if not store.exists():
                 raise LedgerError(f"There is no ledger at {store.place}.")
@@ -161,11 +154,15 @@ class Ledger:
     @property
     def people(self) -> People:
         """Principals, keys and grants."""
+        from .people import People
+
         return People(self._store)
 
     @property
     def catalogue(self) -> Catalogue:
         """The datasets, with what was said about each."""
+        from .catalogue import Catalogue
+
         return Catalogue(self._store)
 
     @property
@@ -186,7 +183,7 @@ class Ledger:
     def check_ready(self) -> None:
         """Refuse a ledger that cannot be written now, or whose head or witness does not fit."""
         with self._store.reading() as connection, sound():
-            check_opening(connection, _witnessed(self._store, connection))
+            check_opening(connection, witnessed_head(self._store, connection))
         with self._store.writing():
             pass
 
@@ -207,7 +204,7 @@ class Ledger:
         `protects` says for whom charges are computed, such as "a row added or removed". The first one to say
         it settles it; another one is then a BudgetMismatch too, because charges of both do not add up.
         """
-        said = _registration(dataset, budget, source, share, protects)
+        said = Registration.of(dataset, budget, source, share, protects)
         with self._store.reading() as connection:
             number = settled(connection, said.name, said.sources)
             new = number is None or changeable(connection, number, protects)
@@ -228,7 +225,7 @@ class Ledger:
         protects: str | None = None,
     ) -> DatasetAccount | NewAccount:
         """Return the account of a dataset; a new one is recorded with its first charge, not before."""
-        said = _registration(dataset, budget, source, None, protects)
+        said = Registration.of(dataset, budget, source, None, protects)
         known = False
         if self._store.exists():
             with self._store.reading() as connection:
@@ -289,14 +286,16 @@ class Ledger:
         self, dataset: str | None = None, *, last: int | None = None, analyst: str | None = None
     ) -> Statement:
         """Return what was asked, when, by whom, at what charge, and what remains; prints as a table."""
+        from .statement import statement
+
         with self._store.reading() as connection:
             about = None if dataset is None else find(connection, dataset)
-            from .statement import statement
-
             return statement(connection, about, last, _number(connection, analyst))
 
     def statements(self, dataset: str | None = None) -> list[AnalystStatement]:
         """Return what each analyst asked of each dataset, was charged for it and may still spend."""
+        from .analyst_statements import statements
+
         with self._store.reading(long=True) as connection:
             return statements(connection, None if dataset is None else find(connection, dataset))
 
@@ -336,63 +335,6 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _prepared(
-    location: str | Path,
-    witness: str | Path | Head | None,
-    patience: float,
-    lease: float = _LEASE,
-    copy: bool = False,
-) -> tuple[Store, Head | None]:
-    """Return the store, with its witness file, and the head that was noted."""
-    positive("patience", patience, "Give seconds, such as 30.")
-    positive("lease", lease, "Give seconds, such as 600.")
-    noted: Head | None = witness if isinstance(witness, Head) else None
-    file: Witness | None = None
-    if isinstance(witness, str):
-        try:
-            noted = Head.parse(witness)
-        except InvalidParameter:
-            file = Witness(Path(witness))
-    elif isinstance(witness, Path):
-        file = Witness(witness)
-    return Store(location, patience, file, timedelta(seconds=lease), copy), noted
-
-
-def _create(store: Store) -> bool:
-    if store.given is not None:
-        store.given.check_new()
-    made = store.create()
-    if made and store.given is not None:
-        with store.reading() as connection:
-            head = check_opening(connection, None)
-        store.given.start(head)
-        with store.writing(store.given):
-            pass
-    return made
-
-
-def _witnessed(store: Store, connection: Connection) -> Head | None:
-    """Return the newest head that the ledger's witness saw; a copy has none."""
-    check_version(connection)
-    named = connection.execute(select(head_row.c.witness)).scalar_one()
-    witness = store.given if store.copy else store.witness_at(connection, named)
-    return None if witness is None else witness.newest()
-
-
-def _registration(
-    dataset: str,
-    budget: Budget | None,
-    source: str | Sequence[str] | None,
-    share: bool | None,
-    protects: str | None,
-) -> Registration:
-    listed = (source,) if isinstance(source, str | None) else tuple(source)
-    at = tuple(composed("source", each) for each in listed if each is not None)
-    if budget is not None:
-        checked_budget(budget)
-    return Registration(composed("name", dataset), at, budget, share, protects)
 
 
 def _number(connection: Connection, name: str | None) -> int | None:

@@ -65,7 +65,7 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
         )
     secrets = {row.id: bytes(row.secret) for row in connection.execute(select(_datasets))}
     _put_aside(connection)
-    create_tables(connection)
+    create_tables(connection, some_kept=True)
     row = {
         "id": 1,
         "schema_version": 2,

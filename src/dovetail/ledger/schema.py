@@ -35,12 +35,12 @@ metadata = MetaData()
 _rows_of: dict[Index, ColumnElement[bool]] = {}
 
 
-def create_tables(connection: Connection) -> None:
-    """Make the tables that are not there; the database must be locked."""
+def create_tables(connection: Connection, *, some_kept: bool = False) -> None:
+    """Make the tables; where a migration kept some, the others. The database must be locked."""
     for index, where in _rows_of.items():
         # Said now and not where the index is declared: that would load the dialects of both stores.
         index.dialect_options[connection.dialect.name]["where"] = where
-    metadata.create_all(connection)
+    metadata.create_all(connection, checkfirst=some_kept)
 
 
 def _partial(name: str, *columns: Column[Any], where: ColumnElement[bool], unique: bool = False) -> None:
