@@ -222,7 +222,9 @@ def imported_for_types(package: ModuleType) -> dict[str, str | None]:
     return imported
 
 
-@pytest.mark.parametrize("name", ["answers", "designer", "ledger", "query", "query.measures", "workloads"])
+@pytest.mark.parametrize(
+    "name", ["answers", "designer", "ledger", "noise", "query", "query.measures", "workloads"]
+)
 def test_packages_that_load_names_on_demand_list_all_of_them(name: str) -> None:
     package = import_module(f"dovetail.{name}")
     assert imported_for_types(package) == package._HOME

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import InvalidParameter
-from .errors.remedies import Remedy
+
+if TYPE_CHECKING:
+    from .errors.remedies import Remedy
 
 Real: TypeAlias = int | float | str | Decimal | Fraction
 

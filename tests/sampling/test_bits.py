@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric
 from dovetail.sampling import experiment_bits, random_bytes, replay, sample
-from dovetail.sampling.bits import Recording, Stream, System, extended, source_for
+from dovetail.sampling.bits import Drawn, Recording, Stream, System, extended, source_for
 
 CHILDREN = 8
 
@@ -23,6 +23,24 @@ def test_the_stream_is_aes_256_in_counter_mode():
     key = bytes(range(32))
     counters = b"".join(number.to_bytes(16, "big") for number in range(4))
     assert Stream(key).read(64) == Cipher(AES256(key), ECB()).encryptor().update(counters)
+
+
+def test_bytes_drawn_at_once_are_aes_256_in_counter_mode():
+    """Galois/counter mode: 96 bits of nonce, then a counter of 32 bits; the text begins at block 2."""
+    key = bytes(range(32))
+    counters = b"".join(number.to_bytes(16, "big") for number in range(2, 6))
+    drawn = Drawn(64, key)
+    expected = Cipher(AES256(key), ECB()).encryptor().update(counters)
+    assert drawn.read(5) + drawn.read(59) == expected
+
+
+def test_what_a_short_call_needs_beyond_its_bytes_is_fresh_and_none_is_given_twice():
+    drawn = Drawn(100, bytes(32))
+    first, beyond, last = drawn.read(90), drawn.read(16), drawn.read(10)
+    stream = Drawn(100, bytes(32)).read(100)
+    assert first + last == stream
+    assert beyond != Drawn(132, bytes(32)).read(132)[90:106]
+    assert drawn.read(16) != drawn.read(16)
 
 
 def test_a_stream_gives_the_same_words_however_it_is_read():
@@ -41,7 +59,9 @@ def test_an_array_with_gaps_is_refused_rather_than_left_unfilled():
 
 def test_no_two_calls_share_a_key():
     assert Stream().read(16) != Stream().read(16)
+    assert Drawn(16).read(16) != Drawn(16).read(16)
     assert isinstance(source_for(16), System)
+    assert isinstance(source_for(1000), Drawn)
     assert isinstance(source_for(1 << 20), Stream)
 
 
@@ -53,7 +73,7 @@ def test_more_bits_are_appended_and_the_first_16_stay():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("size", [None, 16, 5000])
+@pytest.mark.parametrize("size", [None, 16, 5000, 50_000])
 def test_forked_children_share_no_draws(size):
     """Parent and eight children draw after a common past; equal 16-draw stretches would show common state."""
     noise = Geometric("0.0001")

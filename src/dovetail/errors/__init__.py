@@ -26,14 +26,16 @@ private value.
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import remedies
-from .python import words
-from .remedies import Advice, ChoosePayment, Remedy
 from .values import shown
+
+if TYPE_CHECKING:
+    from . import remedies
+    from .remedies import Remedy
 
 
 class Place(NamedTuple):
@@ -41,6 +43,19 @@ class Place(NamedTuple):
 
     line: int
     column: int
+
+
+# Remedies and their words load with the first error: most programs raise none.
+def _typed(fixes: Iterable[Remedy | str]) -> tuple[Remedy, ...]:
+    from .remedies import Advice
+
+    return tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes if fix)
+
+
+def _sentences(problem: str, fixes: Iterable[Remedy]) -> str:
+    from .python import words
+
+    return " ".join([problem, *map(words, fixes)])
 
 
 class DovetailError(Exception):
@@ -65,7 +80,7 @@ class DovetailError(Exception):
         self.given = given
         self.allowed = allowed
         self.place = place
-        self.remedies = tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes if fix)
+        self.remedies = _typed(fixes)
 
     @classmethod
     def json_name(cls) -> str:
@@ -100,13 +115,13 @@ class DovetailError(Exception):
         }
 
     def __str__(self) -> str:
-        return " ".join([self.statement, *map(words, self.remedies)])
+        return _sentences(self.statement, self.remedies)
 
     def _render_traceback_(self) -> list[str]:
         """Return what a notebook shows: the line that was typed and the message, no frame of the package."""
         from traceback import extract_tb, format_list
 
-        inside = str(Path(__file__).parents[1])
+        inside = os.path.dirname(os.path.dirname(__file__))
         typed = [frame for frame in extract_tb(self.__traceback__) if not frame.filename.startswith(inside)]
         # The frames before it are the notebook's own.
         return [*format_list(typed[-1:]), f"{type(self).__name__}: {self}"]
@@ -177,6 +192,8 @@ class MissingPrice(InvalidQuery):
     """The question names no accuracy and no price."""
 
     def __init__(self, problem: str = "This answer has no price yet.", *fixes: Remedy | str) -> None:
+        from .remedies import ChoosePayment
+
         super().__init__(problem, *(fixes or [ChoosePayment()]))
 
 
@@ -252,10 +269,10 @@ class DovetailWarning(UserWarning):
     def __init__(self, problem: str, *fixes: Remedy | str) -> None:
         super().__init__(problem)
         self.problem = problem
-        self.remedies = tuple(Advice(fix) if isinstance(fix, str) else fix for fix in fixes)
+        self.remedies = _typed(fixes)
 
     def __str__(self) -> str:
-        return " ".join([self.problem, *map(words, self.remedies)])
+        return _sentences(self.problem, self.remedies)
 
 
 class UndecidedUnit(DovetailWarning):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dovetail import check
 from dovetail.check import Real
 
 from .geometric import PiecewiseGeometric
-from .laplace import PiecewiseLaplace
-from .staircase import StaircaseNoise
+
+# The others load when they are made: a program that draws counts needs none of them.
+if TYPE_CHECKING:
+    from .laplace import PiecewiseLaplace
+    from .staircase import StaircaseNoise
 
 _EPSILON = "Give the privacy parameter, for example 0.5."
 _INNER = "Give the paper's epsilon, the rate inside the break-point, for example 0.2."
@@ -30,6 +35,8 @@ def Laplace(epsilon: Real) -> PiecewiseLaplace:  # noqa: N802 - the public name 
     >>> Laplace(0.5).variance()
     8.0
     """
+    from .laplace import PiecewiseLaplace
+
     return PiecewiseLaplace((check.positive("epsilon", epsilon, _EPSILON),))
 
 
@@ -54,6 +61,8 @@ def LaplaceMixture(inner: Real, outer: Real, break_point: Real) -> PiecewiseLapl
     Paper: Eqs. 9 and 10.
     """
     rates = check.positive("inner", inner, _INNER), check.positive("outer", outer, _OUTER)
+    from .laplace import PiecewiseLaplace
+
     return PiecewiseLaplace(rates, (check.positive("break_point", break_point, _BREAK),))
 
 
@@ -65,4 +74,6 @@ def Staircase(epsilon: Real, gamma: Real | None = None) -> StaircaseNoise:  # no
     >>> Staircase(0.5).variance() == Geometric(0.5).variance()
     True
     """
+    from .staircase import StaircaseNoise
+
     return StaircaseNoise(epsilon, gamma)

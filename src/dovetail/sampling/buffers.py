@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 class Scratch:
     """Room for the words of a chunk and for what becomes of them; new memory costs more than the draws.
 
-    Values of 64 bits find room in the output, and there are no `values` then. Where no places are drawn,
+    `room` is for values that are narrower than the output, which holds the indices into the tables meanwhile.
+    Values of 64 bits go to the output at once; `room` is for the indices then. Where no places are drawn,
     their words are those of `heads`.
     """
 
     heads: NDArray[np.uint16]
-    index: NDArray[np.intp]
-    values: NDArray[Any] | None
+    room: NDArray[Any]
     flags: NDArray[np.bool_]
     tails: NDArray[Any]
     places: NDArray[Any]
@@ -30,8 +30,7 @@ class Scratch:
         heads = np.empty(size, np.uint16)
         return cls(
             heads=heads,
-            index=np.empty(size, np.intp),
-            values=None if kind == np.int64 else np.empty(size, kind),
+            room=np.empty(size, kind),
             flags=np.empty(size, np.bool_),
             tails=np.empty(size, place_kind) if place_kind else heads,
             places=np.empty(size, place_kind) if place_kind else heads,

@@ -18,7 +18,7 @@ from .blocks import too_wide
 from .build import build
 from .law import Law
 from .rejection import Proposed, Refusing
-from .sampler import Sampler
+from .sampler import FEW, Sampler
 
 Size = int | tuple[int, ...]
 
@@ -89,6 +89,8 @@ def sample(
     sampler = sampler_for(law)
     if size is None and out is None:
         return sampler.one(_SYSTEM)
+    if out is None and type(size) is int and 0 <= size <= FEW:
+        return sampler.few(size, source_for(sampler.draw_bytes * size))
     target = _target(size, out)
     sampler.fill(target.reshape(-1), source_for(sampler.draw_bytes * target.size))
     return target

@@ -63,7 +63,7 @@ class Checks:
         falls -= ((falls >> 32) ** 2 >> 32) * (self.shares.take(rows) >> 1)
         kept = words >= falls + self.over.take(rows)
         unclear = ~kept & (words + _LOST >= falls)
-        for position in np.flatnonzero(unclear).tolist():
+        for position in unclear.nonzero()[0].tolist():
             kept[position] = self.keep_one(
                 int(places[position]), int(rows[position]), int(words[position]), source
             )

@@ -70,6 +70,12 @@ class Refusing:
             out[done : done + kept.size] = kept
             done += kept.size
 
+    def few(self, count: int, source: Source) -> NDArray[np.int64]:
+        """Return a short array of draws."""
+        drawn = np.empty(count, np.int64)
+        self.fill(drawn, source)
+        return drawn
+
     def one(self, source: Source) -> int:
         """Return one draw."""
         while True:

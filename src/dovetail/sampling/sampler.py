@@ -20,13 +20,13 @@ from .buffers import Scratch
 from .settle import settled, settled_one
 from .tables import Tables
 
-CHUNK = 1 << 17
+CHUNK = 1 << 16
 # Up to here the fixed cost of the chunks' buffers is more than the draws cost.
-_FEW = 1 << 12
+FEW = 1 << 14
 # So many open draws are settled one by one in the time that arrays take for any number.
 _ONE_BY_ONE = 12
 _HEAD = np.dtype("<u2")
-_CHUNKS_AT_ONCE = 4
+_CHUNKS_AT_ONCE = 64
 _INT64_END = 1 << 63
 
 
@@ -36,8 +36,8 @@ class Sampler(Tables):
 
     def fill(self, out: NDArray[np.int64], source: Source) -> None:
         """Fill a flat array with independent draws."""
-        if out.size <= _FEW:
-            self._fill_few(out, source)
+        if out.size <= FEW:
+            out[:] = self.few(out.size, source)
             return
         scratch = Scratch.of(min(CHUNK, out.size), self.cells.dtype, self.place_kind)
         waiting: list[tuple[NDArray[Any], ...]] = []
@@ -46,35 +46,49 @@ class Sampler(Tables):
             if part.size != scratch.heads.size:
                 scratch = Scratch.of(part.size, self.cells.dtype, self.place_kind)
             self._look(part, scratch, source)
-            places = np.flatnonzero(scratch.flags)
+            places = scratch.flags.nonzero()[0]
             waiting.append((places + begin, scratch.heads.take(places), scratch.tails.take(places)))
             # Many are settled at once, because a few take almost as long.
             if begin + part.size == out.size or len(waiting) == _CHUNKS_AT_ONCE:
                 self._settle(out, waiting, source)
                 waiting.clear()
 
-    def _fill_few(self, out: NDArray[np.int64], source: Source) -> None:
-        """Fill a short array: the same words through the same tables, with as few steps as can be."""
-        heads = np.frombuffer(source.read(2 * out.size), _HEAD)
-        values = self.cells.take(heads)
-        tails = heads
-        # The mark is the least value of its type.
-        open_ones = (values == self.unset).nonzero()[0] if values.size and values.min() == self.unset else ()
+    def few(self, count: int, source: Source) -> NDArray[np.int64]:
+        """Return a short array of draws: the same words through the same tables, in few steps."""
         if self.place_kind is None:
-            out[:] = values
+            heads = tails = np.frombuffer(source.read(2 * count), _HEAD)
+            values = self.cells.take(heads)
+            drawn = values.astype(np.int64)
         else:
-            kind = self.place_kind.newbyteorder("<")
-            tails = np.frombuffer(source.read(out.size * kind.itemsize), kind)
+            raw = source.read(self.draw_bytes * count)
+            heads = np.frombuffer(raw, _HEAD, count)
+            tails = np.frombuffer(raw, self.place_kind.newbyteorder("<"), count, 2 * count)
+            values = self.cells.take(heads)
             mask = self.mask if self.cell_masks is None else self.cell_masks.take(heads)
-            np.add(values, tails & mask, out=out)
-        if len(open_ones) <= _ONE_BY_ONE:
-            for position in open_ones:
-                out[position] = _within_int64(
-                    settled_one(self, heads.item(position), tails.item(position), source)
-                )
-        else:
-            where = np.asarray(open_ones)
-            self._settle(out, [(where, heads.take(where), tails.take(where))], source)
+            drawn = values.astype(np.int64)
+            drawn += tails & mask
+        # The mark is the least value of its type.
+        if count and values.item(values.argmin()) == self.unset:
+            self._settle_few(
+                drawn, (values == self.cells.dtype.type(self.unset)).nonzero()[0], heads, tails, source
+            )
+        return drawn
+
+    def _settle_few(
+        self,
+        drawn: NDArray[np.int64],
+        where: NDArray[np.intp],
+        heads: NDArray[np.uint16],
+        tails: NDArray[Any],
+        source: Source,
+    ) -> None:
+        if where.size > _ONE_BY_ONE:
+            self._settle(drawn, [(where, heads.take(where), tails.take(where))], source)
+            return
+        for position in where.tolist():
+            drawn[position] = _within_int64(
+                settled_one(self, heads.item(position), tails.item(position), source)
+            )
 
     def one(self, source: Source) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
@@ -90,16 +104,17 @@ class Sampler(Tables):
 
     def _look(self, part: NDArray[np.int64], scratch: Scratch, source: Source) -> None:
         """Read values from the tables; raise flags where they do not decide."""
-        values, places = part if scratch.values is None else scratch.values, scratch.places
+        places = scratch.places
+        index, values = (scratch.room, part) if scratch.room.dtype == part.dtype else (part, scratch.room)
         source.fill(scratch.heads)
-        np.copyto(scratch.index, scratch.heads)
-        np.take(self.cells, scratch.index, out=values, mode="clip")
+        np.copyto(index, scratch.heads)
+        np.take(self.cells, index, out=values, mode="wrap")
         np.equal(values, self.unset, out=scratch.flags)
         if self.place_kind is not None:
             source.fill(scratch.tails)
             mask: int | NDArray[Any] = self.mask
             if self.cell_masks is not None:
-                mask = np.take(self.cell_masks, scratch.index, out=places, mode="clip")
+                mask = np.take(self.cell_masks, index, out=places, mode="wrap")
             np.bitwise_and(scratch.tails, mask, out=places)
             values += places
         if values is not part:

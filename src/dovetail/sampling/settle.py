@@ -34,8 +34,9 @@ def settled(
         # The first span has no check, and what it leads to does not matter here.
         steps[undecided] = 0
         places = tails & tables.spans.masks.take(steps)
-        checked = np.flatnonzero(tables.spans.rows.take(steps))
-        places[checked] = _checked(tables, steps.take(checked), places.take(checked), source)
+        checked = tables.spans.rows.take(steps).nonzero()[0]
+        if checked.size:
+            places[checked] = _checked(tables, steps.take(checked), places.take(checked), source)
         values += places
     return values, apart
 
@@ -48,14 +49,15 @@ def _checked(
     # Left of 0, the complement counts outwards.
     outwards = places ^ masks * (steps < tables.spans.middle)
     words = np.frombuffer(source.read(8 * steps.size), dtype="<u8")
-    refused = np.flatnonzero(~tables.checks.keep(outwards, rows, words, source))
+    refused = (~tables.checks.keep(outwards, rows, words, source)).nonzero()[0]
     if refused.size:
         fresh = np.empty(refused.size, tables.place_kind)
         source.fill(fresh)
         places[refused] = fresh & masks.take(refused)
         coins = np.frombuffer(source.read(4 * refused.size), dtype="<u4")
         again = refused[coins < tables.checks.shares.take(rows.take(refused))]
-        places[again] = _checked(tables, steps[again], places[again], source)
+        if again.size:
+            places[again] = _checked(tables, steps[again], places[again], source)
     return places
 
 

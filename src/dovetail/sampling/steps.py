@@ -9,6 +9,7 @@ the last floor.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -63,13 +64,17 @@ class Steps:
         for _ in range(_CUTS):
             steps += passed
             passed = words > self.high.take(steps, mode="clip")
-        rest = np.flatnonzero(passed)
-        steps[rest] = self.high.searchsorted(words[rest])
-        return steps, np.flatnonzero(self.low.take(steps, mode="clip") <= words)
+        rest = passed.nonzero()[0]
+        if rest.size:
+            steps[rest] = self.high.searchsorted(words[rest])
+        return steps, (self.low.take(steps, mode="clip") <= words).nonzero()[0]
 
     def locate_one(self, word: int) -> int | None:
         """Return the step of one 64-bit word, or None where it remains undecided."""
-        step = int(self.high.searchsorted(np.uint64(word)))
+        cell = word >> (64 - WORD_BITS)
+        most = self.high.size - 1 if cell == _CELLS - 1 else self.first.item(cell + 1)
+        # A view gives whole numbers of Python, which a search compares faster than those of NumPy.
+        step = bisect_left(self.high.data, word, self.first.item(cell), most)
         return None if self.low.item(step) <= word else step
 
 
