@@ -17,6 +17,7 @@ from dovetail.privacy import Budget
 from dovetail.service.app import create_app
 from dovetail.service.registration import seed
 from dovetail.service.settings import Declared, Settings
+from http_replies import check_reply
 
 ADULT = Declared("adult", {"shipped": "adult"}, Budget.pure(3), about={"title": "Adult census"})
 _numbers = count()
@@ -49,7 +50,12 @@ class Desk:
         headers = self.headers | dict(more.pop("headers", {}))
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
-        return self.client.request(method, path, headers=headers, **more)
+        given = self.client.request(method, path, headers=headers, **more)
+        media = given.headers.get("content-type", "")
+        body = given.json() if given.content and "json" in media else None
+        # Every reply in these tests is one that the OpenAPI describes.
+        check_reply(method, path, given.status_code, media, body)
+        return given
 
 
 @dataclass

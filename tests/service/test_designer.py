@@ -87,7 +87,7 @@ def test_an_online_run_is_paid_once(house: Any) -> None:
     given = house.ann.post(f"/v1/runs/{run['id']}/answers", body)
     assert given.status_code == 200, given.text
     assert len(given.json()["answers"][0]["rows"]) == 2
-    assert given.json()["answers"][0]["plan"] == run["id"]
+    assert given.json()["answers"][0]["run"] == run["id"]
     text = "SELECT sex, COUNT(*) FROM adult GROUP BY sex"
     table = house.ann.post(f"/v1/runs/{run['id']}/answers", {"sql": text}).json()["table"]
     assert table["plan"] == run["id"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +22,7 @@ from dovetail.release.account import PlanState
 from dovetail.release.plans import stored_plan
 
 from .problems import Refused
+from .reply_types import Published
 from .settings import Limits
 
 _PAID = (
@@ -37,6 +38,11 @@ _PAID = (
     "sensitivity",
 )
 _EXAMPLE_PAY: Any = {"within": 10, "probability": 0.95}
+
+
+GivenQuestion = Annotated[dict[str, Any], Published("Question")]
+GivenBudget = Annotated[dict[str, Any], Published("GivenBudget")]
+GivenNoise = Annotated[dict[str, Any], Published("GivenNoise")]
 
 
 class Body(BaseModel):
@@ -59,9 +65,9 @@ class Asking(Body):
         },
     )
 
-    question: dict[str, Any] | list[dict[str, Any]] | None = None
+    question: GivenQuestion | list[GivenQuestion] | None = None
     sql: str | None = None
-    pay: dict[str, Any] = Field(default_factory=dict)
+    pay: Annotated[dict[str, Any], Published("Pay")] = Field(default_factory=dict)
     workload: bool = Field(False, description="The questions share a price by what they measure.")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from dovetail.answers import Answer, Plan, Quote
 from dovetail.answers.numbers import told
@@ -18,11 +19,29 @@ from dovetail.query.canonical import Question
 from dovetail.query.field import written
 from dovetail.release.account import PlanState
 
+from .reply_types import (
+    Amount,
+    AnswerForm,
+    AnswerMembers,
+    BudgetForm,
+    ColumnForm,
+    ColumnType,
+    DatasetSummary,
+    PlanForm,
+    PlanMembers,
+    QuoteForm,
+    QuoteMembers,
+    SchemaForm,
+    StandingForm,
+)
 
-def amount(charge: Charge) -> dict[str, Any]:
+M = TypeVar("M", bound=Mapping[str, object])
+
+
+def amount(charge: Charge) -> Amount:
     """Return what was charged, without the curve that only accounting needs."""
     said = charge.to_dict()
-    return {name: said[name] for name in ("epsilon", "zeta", "delta")}
+    return {"epsilon": said["epsilon"], "zeta": said["zeta"], "delta": said["delta"]}
 
 
 def exact(number: Fraction | None) -> str | None:
@@ -30,34 +49,47 @@ def exact(number: Fraction | None) -> str | None:
     return None if number is None else decimal_text(number)
 
 
-def standing(budget: Budget, spent: Charge) -> dict[str, Any]:
+def limit(budget: Budget) -> BudgetForm:
+    """Return a budget in decimals."""
+    return cast(BudgetForm, budget.in_decimals())
+
+
+def standing(budget: Budget, spent: Charge) -> StandingForm:
     """Return a limit, what was spent of it and what is left, as figures and in words."""
     left = budget.remaining(spent)
     return {
-        "budget": budget.in_decimals(),
+        "budget": limit(budget),
         "spent": amount(spent),
         "remaining": left.to_dict(),
         "text": {"budget": str(budget), "spent": str(spent), "remaining": str(left)},
     }
 
 
-def column(each: Column) -> dict[str, Any]:
+def column(each: Column) -> ColumnForm:
     """Return a column of a schema."""
-    bounds = {name: written(getattr(each, name)) for name in ("low", "high", "step")}
     return {
         "name": each.name,
-        "type": each.type,
-        **{name: value if value is None else str(value) for name, value in bounds.items()},
-        "values": None if each.values is None else [written(value) for value in each.values],
+        "type": cast(ColumnType, each.type),
+        "low": _bound(each.low),
+        "high": _bound(each.high),
+        "step": _bound(each.step),
+        "values": None
+        if each.values is None
+        else cast(list[str | int | bool], list(map(written, each.values))),
         "other": each.other,
         "reviewed": each.reviewed,
         "decimal": each.decimal,
         "missing_words": list(each.missing_words),
+        "kind": "id" if each.kind == "id" else None,
         "note": each.note,
     }
 
 
-def schema(declared: Schema, *, whole: bool) -> dict[str, Any]:
+def _bound(value: Any) -> str | None:
+    return None if value is None else str(written(value))
+
+
+def schema(declared: Schema, *, whole: bool) -> SchemaForm:
     """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
     shown = [each for each in declared if whole or each.reviewed]
     said = bool(shown or declared.derived or declared.lookups)
@@ -77,27 +109,32 @@ def with_rows(declared: Schema) -> Schema:
 ABOUT = ("title", "description", "contact", "licence")
 
 
-def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> dict[str, Any]:
+def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> DatasetSummary:
     """Return a dataset; `everybody` is what all have spent, where the reader may know it."""
     said = entry.said
     return {
         "name": entry.name,
-        **{name: said.get(name) for name in ABOUT},
+        "title": said.get("title"),
+        "description": said.get("description"),
+        "contact": said.get("contact"),
+        "licence": said.get("licence"),
         "protects": entry.protects,
         "neighbours": said.get("neighbours", "add-remove"),
-        **{name: said.get(name) for name in ("unit", "max_rows", "max_cells")},
-        "answers": entry.answers,
+        "unit": said.get("unit"),
+        "max_rows": said.get("max_rows"),
+        "max_cells": said.get("max_cells"),
+        "answers": "shared" if entry.answers == "shared" else "own",
         "public": bool(said.get("public")),
         "retired": entry.retired,
         "version": entry.version,
-        "budget": entry.budget.in_decimals(),
+        "budget": limit(entry.budget),
         "mine": _standing(mine),
         "all": _standing(everybody),
         "sql_name": entry.name,
     }
 
 
-def _standing(seen: Standing | None) -> dict[str, Any] | None:
+def _standing(seen: Standing | None) -> StandingForm | None:
     return None if seen is None or seen.budget is None else standing(seen.budget, seen.spent)
 
 
@@ -125,31 +162,37 @@ def public_plan(number: int | None, states: list[PlanState]) -> str | None:
     return next((each.public for each in states if each.id == number), None)
 
 
-def quote(offered: Quote, name: str) -> dict[str, Any]:
+def quote(offered: Quote, name: str) -> QuoteForm:
     """Return a quote with its digest, as `outside` tells it."""
     now = offered.standing
     asked = [each.question for each in offered.asked]
     assert now.budget is not None
-    more = {
+    more: QuoteMembers = {
         "digest": offered.digest,
         "dataset": name,
         "price": amount(offered.charge),
         "remaining_now": now.budget.remaining(now.spent).to_dict(),
         "words": [question_words(each) for each in asked],
         "cells": [None if each.discovers else each.cells for each in asked],
-        "standing": {"budget": now.budget.in_decimals(), "spent": now.spent.to_dict()},
+        "standing": {"budget": limit(now.budget), "spent": now.spent.to_dict()},
         "text": offered.words(),
     }
-    return offered.to_dict() | more
+    return beside(offered.to_dict(), more)
 
 
-def answer(given: Answer, public: str | None = None) -> dict[str, Any]:
+def beside(published: dict[str, Any], more: M) -> M:
+    """Return a form that the library publishes, with the service's own members beside its own."""
+    return cast(M, {**published, **more})
+
+
+def answer(given: Answer, public: str | None = None) -> AnswerForm:
     """Return an answer as the library writes it, with error bars that hold together, and its words.
 
     `public` identifies the plan that paid.
     """
     said = paid_by(given.to_dict(), public)
-    return said | {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+    more: AnswerMembers = {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+    return beside(said, more)
 
 
 def paid_by(said: dict[str, Any], public: str | None) -> dict[str, Any]:
@@ -169,15 +212,14 @@ def _simultaneous(given: Answer) -> list[list[Any]] | None:
     return [[each["low"], each["high"]] for each in ends]
 
 
-def plan(opened: Plan, name: str, *, public: str | None, called: str | None, shared: bool) -> dict[str, Any]:
+def plan(opened: Plan, name: str, *, public: str | None, called: str | None, shared: bool) -> PlanForm:
     """Return a plan by its public identifier."""
-    return opened.to_dict() | {
+    more: PlanMembers = {
         "id": public,
         "dataset": name,
         "name": called,
-        "noise": opened.noise.to_dict(),
-        "neighbours": opened.neighbours,
         "price": amount(opened.charge),
         "shared": shared,
         "text": opened.price(),
     }
+    return beside(opened.to_dict() | {"noise": opened.noise.to_dict()}, more)

@@ -10,34 +10,10 @@ from fastapi.openapi.utils import get_openapi
 from dovetail.query.query_json import json_schema
 
 from .openapi_examples import REQUESTS
-from .routing import KeyRoute
+from .openapi_replies import problem_parts, problems, resolved, schemas_of
+from .routing import KeyRoute, OpenRoute
 
 _METHODS = ("get", "post", "put", "patch", "delete")
-_PROBLEM = {
-    "type": "object",
-    "title": "Problem",
-    "description": "Every error, in the form of RFC 9457.",
-    "required": ["type", "title", "status", "detail", "code", "fix", "remedies", "id"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong, in one sentence."},
-        "code": {"type": "string", "description": "The kind of error, such as budget-exceeded."},
-        "fix": {"type": "array", "items": {"type": "string"}, "description": "What to do about it."},
-        "remedies": {"type": "array", "items": {"type": "object"}, "description": "The same for programs."},
-        "parameter": {"type": ["string", "null"]},
-        "given": {"type": ["string", "null"]},
-        "allowed": {"type": ["string", "null"]},
-        "place": {"type": ["object", "null"], "description": "Line and column of a text."},
-        "requested": {"type": ["string", "null"]},
-        "remaining": {"type": ["string", "null"]},
-        "id": {
-            "type": ["string", "null"],
-            "description": "The request, as the operator finds it in the log.",
-        },
-    },
-}
 _SCHEMES = {
     "key": {"type": "http", "scheme": "bearer", "description": "A key that the curator gave you."},
     "cookie": {
@@ -53,6 +29,44 @@ _ONCE = {
     "required": True,
     "description": "A random text for each request; a retry sends the same one, and nothing is done twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
+_EXACT = {"type": ["number", "string"], "description": "A number, or a text such as 0.1 or 1/3."}
+_GIVEN: dict[str, Any] = {
+    "GivenBudget": {
+        "type": "object",
+        "description": "A budget or a price: an epsilon, and a delta or a zeta where there is one.",
+        "properties": {
+            "currency": {"enum": ["pure", "approximate", "zeta", None]},
+            "epsilon": _EXACT,
+            **{name: {"anyOf": [_EXACT, {"type": "null"}]} for name in ("delta", "zeta")},
+        },
+        "required": ["epsilon"],
+        "additionalProperties": False,
+    },
+    "Pay": {
+        "type": "object",
+        "description": "How an answer is paid: by an accuracy, a price, a noise or a plan; one of them.",
+        "properties": {
+            **dict.fromkeys(("within", "probability", "delta"), _EXACT),
+            "spend": {"$ref": "#/components/schemas/GivenBudget"},
+            "noise": {"$ref": "#/components/schemas/GivenNoise"},
+            "plan": {"type": "string"},
+            **{name: {"type": "integer", "minimum": 1} for name in ("queries", "sensitivity")},
+            **{name: {"type": "boolean"} for name in ("clamp", "fresh")},
+        },
+        "additionalProperties": False,
+    },
+    "GivenNoise": {
+        "type": "object",
+        "description": "A noise: its kind and its parameters, which may be numbers.",
+        "properties": {"kind": {"type": "string"}},
+        "required": ["kind"],
+    },
+}
+_SUCCESS = {
+    "200": "It is so.",
+    "201": "It was made.",
+    "202": "It takes long: look at the Location after Retry-After seconds.",
 }
 # These take an Idempotency-Key.
 CHANGING = frozenset(
@@ -79,22 +93,26 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas = parts.setdefault("schemas", {})
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
-        schemas["Problem"] = _PROBLEM
+        routes = _routes(app)
+        replies, forms = schemas_of(routes)
+        schemas = parts["schemas"] = resolved(schemas, {}) | forms | _GIVEN
         schemas["Question"] = {name: value for name, value in json_schema().items() if name != "$schema"}
-        keyed = {(route.path, method.lower()) for route in _key_routes(app) for method in route.methods or ()}
+        parts["responses"] = problem_parts()
+        keyed = {route.path for route in routes if isinstance(route, KeyRoute)}
         for path, item in said["paths"].items():
             for method in _METHODS:
                 if method in item:
-                    _complete(item[method], path, method, (path, method) in keyed)
+                    _complete(item[method], path, method, path in keyed)
+                    _reply(item[method], replies.get((path, method), {}))
         app.openapi_schema = said
     return app.openapi_schema
 
 
-def _key_routes(app: FastAPI) -> list[KeyRoute]:
+def _routes(app: FastAPI) -> list[OpenRoute]:
     found: list[Any] = list(app.routes)
     for router in found:
         found.extend(getattr(getattr(router, "original_router", None), "routes", []))
-    return [route for route in found if isinstance(route, KeyRoute)]
+    return [route for route in found if isinstance(route, OpenRoute) and route.include_in_schema]
 
 
 def _complete(operation: dict[str, Any], path: str, method: str, keyed: bool) -> None:
@@ -102,17 +120,22 @@ def _complete(operation: dict[str, Any], path: str, method: str, keyed: bool) ->
     operation["operationId"] = (
         f"{method}_{path.strip('/').replace('/', '_').replace('{', '').replace('}', '')}"
     )
-    replies = operation["responses"]
-    replies.pop("422", None)
-    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    replies["default"] = {"description": "Anything else is a problem.", "content": problem}
+    changing = method == "post" and path in CHANGING
+    operation["responses"].pop("422", None)
+    operation["responses"] |= problems(path, "requestBody" in operation, changing)
     if keyed:
         operation["security"] = [{"key": []}, {"cookie": []}]
-    if method == "post" and path in CHANGING:
+    if changing:
         operation.setdefault("parameters", []).append(_ONCE)
-    if path == "/v1/datasets/{name}/answers":
-        replies["202"] = {"description": "It takes long: look at the Location after Retry-After seconds."}
     examples = REQUESTS.get((method, path), {})
     if examples:
         content = operation["requestBody"]["content"]["application/json"]
         content["examples"] = {name: {"value": value} for name, value in examples.items()}
+
+
+def _reply(operation: dict[str, Any], replies: dict[str, list[Any]]) -> None:
+    """Add what an operation replies when it succeeds."""
+    for status, schemas in replies.items():
+        at = operation["responses"].setdefault(status, {"description": _SUCCESS[status]})
+        schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        at.setdefault("content", {})["application/json"] = {"schema": schema}

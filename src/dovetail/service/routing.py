@@ -34,6 +34,10 @@ class OpenRoute(APIRoute):
 
     needs_key = False
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
+        # What a reply holds is described when somebody asks for the description, not checked at each request.
+        super().__init__(path, endpoint, **more | {"response_model": None})
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, with what comes before it."""
         inner = super().get_route_handler()

@@ -18,6 +18,7 @@ from limits.strategies import MovingWindowRateLimiter
 from dovetail.ledger import Ledger
 
 from .authentication import Caller
+from .curator_reply_types import Verified
 from .logs import Log
 from .metrics import Metrics
 from .offers import Offer, Offers
@@ -40,7 +41,7 @@ class Service:
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
         self.replies = Replies()
         self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
-        self.verified: tuple[float, dict[str, Any]] | None = None
+        self.verified: tuple[float, Verified] | None = None
         self.verifying = Lock()
         self.ready_at = -_READY_AGAIN
         self._rate = parse(settings.limits.rate)

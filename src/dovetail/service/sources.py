@@ -19,6 +19,7 @@ from dovetail.engines.source import FORMATS
 from dovetail.errors import DataError, InvalidParameter
 from dovetail.query import Schema
 
+from .curator_reply_types import Root
 from .settings import Settings
 
 _FORMS = ({"root", "path"}, {"root", "path", "table"}, {"connection", "table"}, {"shipped"})
@@ -74,9 +75,9 @@ def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
     return found
 
 
-def listed_roots(settings: Settings) -> list[dict[str, Any]]:
+def listed_roots(settings: Settings) -> list[Root]:
     """Return the files and folders at the top of each data root."""
-    found = []
+    found: list[Root] = []
     for name, root in settings.data_roots.items():
         files = []
         for entry in sorted(root.iterdir()) if root.is_dir() else []:

@@ -19,7 +19,8 @@ from dovetail.release.recall import asked_of, recalled
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
 from dovetail.service.problems import Refused, not_found
-from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.replies import TAGGED, reply, service_of, tagged
+from dovetail.service.reply_types import History, HistoryLine, Recalled, Reply, Running, State
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 
@@ -28,12 +29,19 @@ from .questions import under_way
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
-_STATES = {"reserved": "running", "answered": "answered", "failed": "failed"}
+_TABLE = {"schema": {"type": "string", "format": "binary"}}
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer.",
+        "content": {CSV: {"schema": {"type": "string"}}, ARROW: _TABLE, PARQUET: _TABLE},
+    }
+}
+_STATES: dict[str, State] = {"reserved": "running", "answered": "answered", "failed": "failed"}
 _NOTHING = Budget.pure("1e-9")
 
 
 @router.get("/v1/answers", summary="Your history, newest first")
-def history(request: Request, limit: int = 50, cursor: str | None = None) -> Response:
+def history(request: Request, limit: int = 50, cursor: str | None = None) -> Reply[History]:
     """Your own questions only; a page at a time."""
     service, caller = service_of(request), signed_in(request)
     limit = integer("limit", limit, low=1, high=200)
@@ -45,14 +53,14 @@ def history(request: Request, limit: int = 50, cursor: str | None = None) -> Res
     return reply({"answers": [_line(each) for each in page[:limit]], "next": more})
 
 
-@router.get("/v1/answers/{public}", summary="One of your answers")
+@router.get("/v1/answers/{public}", responses=_FILES | TAGGED, summary="One of your answers")
 def one(
     public: str,
     request: Request,
     level: str = "0.95",
     format: str | None = None,  # noqa: A002 - the name of the parameter in the address
     part: int = 0,
-) -> Response:
+) -> Reply[Recalled] | Reply[HistoryLine] | Reply[Running] | Response:
     """Error bars at another `level`; `format` json, csv, arrow, parquet; `part` chooses among several."""
     service, caller = service_of(request), signed_in(request)
     try:
@@ -80,7 +88,7 @@ def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) ->
     return recalled(found.dataset, found.body, found.answer, found.answered_at, standing, level)
 
 
-def _line(asked: Asked) -> dict[str, Any]:
+def _line(asked: Asked) -> HistoryLine:
     run = _of_run(asked.body)
     return {
         "id": asked.public,
@@ -100,10 +108,16 @@ def _of_run(body: str) -> bool:
     return "neighbours" not in json.loads(body)
 
 
-def _whole(found: Asked, answers: list[Answer]) -> dict[str, Any]:
-    line = _line(found)
-    more = {"stored": True, "sql": None, "table": None, "remaining": answers[0].remaining.to_dict()}
-    return line | more | {"answers": [forms.answer(each) for each in answers]}
+def _whole(found: Asked, answers: list[Answer]) -> Recalled:
+    return {
+        **_line(found),
+        "state": "answered",
+        "stored": True,
+        "sql": None,
+        "table": None,
+        "remaining": answers[0].remaining.to_dict(),
+        "answers": [forms.answer(each) for each in answers],
+    }
 
 
 def _accepted(request: Request) -> str:

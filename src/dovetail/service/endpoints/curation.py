@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -20,11 +20,22 @@ from dovetail.query import Column, Schema
 from dovetail.release.recall import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, read_budget
+from dovetail.service.bodies import Body, GivenBudget, read_budget
+from dovetail.service.curator_reply_types import (
+    BudgetChange,
+    ConnectionForm,
+    DatasetOverview,
+    Draft,
+    EntryForm,
+    First,
+    Overview,
+    Sources,
+)
 from dovetail.service.noted_warnings import noted_warnings
 from dovetail.service.problems import Refused
 from dovetail.service.registration import check_columns, register, schema_text
 from dovetail.service.replies import once, reply, service_of
+from dovetail.service.reply_types import DatasetForm, Reply
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 from dovetail.service.settings import Declared
@@ -34,6 +45,12 @@ from .datasets import with_schema
 
 router = APIRouter(route_class=KeyRoute, tags=["Curator"])
 _MOST_ENTRIES = 200
+_EXPORTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A file.",
+        "content": {"application/json": {"schema": {}}, "text/csv": {"schema": {"type": "string"}}},
+    }
+}
 
 
 class DraftWish(Body):
@@ -61,7 +78,7 @@ class NewDataset(Body):
     max_rows: int | None = None
     max_cells: int | None = None
     neighbours: str = "add-remove"
-    budget: dict[str, Any]
+    budget: GivenBudget
     answers: str = "own"
     public: bool = False
     title: str | None = None
@@ -87,12 +104,12 @@ class Raise(Body):
     """Another budget for a dataset, and why."""
 
     dataset: str
-    budget: dict[str, Any]
+    budget: GivenBudget
     reason: str
 
 
 @router.get("/v1/sources", summary="Where data may be served from")
-def sources(request: Request) -> Response:
+def sources(request: Request) -> Reply[Sources]:
     """The data roots and connections of the configuration; passwords are not shown.
 
     `first` is what the service was started with, until it is published.
@@ -100,16 +117,22 @@ def sources(request: Request) -> Response:
     in_role(request, "curator")
     service = service_of(request)
     settings = service.settings
-    connections = [
+    connections: list[ConnectionForm] = [
         {"name": name, "kind": address.partition(":")[0], "address": without_password(address)}
         for name, address in settings.connections.items()
     ]
-    said = {"roots": listed_roots(settings), "connections": connections, "shipped": ["adult"]}
-    return reply(said | {"first": _first(service)})
+    return reply(
+        {
+            "roots": listed_roots(settings),
+            "connections": connections,
+            "shipped": ["adult"],
+            "first": _first(service),
+        }
+    )
 
 
 @router.post("/v1/drafts", summary="Propose a schema from the rows")
-def draft(body: DraftWish, request: Request) -> Response:
+def draft(body: DraftWish, request: Request) -> Reply[Draft]:
     """Every column waits for a review. Values and bounds come from rows: they show only where asked for."""
     in_role(request, "curator")
     source = opened_source(check_form(body.source), service_of(request).settings, "draft", None)
@@ -118,17 +141,17 @@ def draft(body: DraftWish, request: Request) -> Response:
     for each in found:
         shown = forms.column(each)
         if each.name not in body.show and not source.shipped:
-            shown |= dict.fromkeys(("low", "high", "values")) | {"missing_words": []}
+            shown = {**shown, "low": None, "high": None, "values": None, "missing_words": []}
         columns.append(shown)
     return reply({"columns": columns, "encoding": found.encoding})
 
 
 @router.post("/v1/datasets", status_code=201, summary="Serve a dataset")
-def create(body: NewDataset, request: Request) -> Response:
+def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
     """From then on unit, neighbours and bounds of rows are fixed, because charges of others do not add up."""
     caller, service = in_role(request, "curator"), service_of(request)
 
-    def done() -> dict[str, Any]:
+    def done() -> DatasetForm:
         schema = read_schema(body.columns_declared)
         about = {name: getattr(body, name) for name in (*forms.ABOUT, "public")}
         protected = {name: getattr(body, name) for name in ("unit", "max_rows", "max_cells", "neighbours")}
@@ -150,7 +173,7 @@ def create(body: NewDataset, request: Request) -> Response:
 
 
 @router.patch("/v1/datasets/{name}", summary="Change what is said of a dataset, and its policies")
-def change(name: str, body: Changes, request: Request) -> Response:
+def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
     caller, service = in_role(request, "curator"), service_of(request)
     offer = service.visible(caller, name)
@@ -169,7 +192,7 @@ def change(name: str, body: Changes, request: Request) -> Response:
 
 
 @router.put("/v1/datasets/{name}/schema", summary="Add or confirm columns")
-def change_schema(name: str, body: Columns, request: Request) -> Response:
+def change_schema(name: str, body: Columns, request: Request) -> Reply[DatasetForm]:
     """Changing a column that is published makes a new version: answers from before are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
     offer = service.visible(caller, name)
@@ -188,11 +211,11 @@ def change_schema(name: str, body: Columns, request: Request) -> Response:
 
 
 @router.post("/v1/budgets", summary="Change a budget, with a reason")
-def raise_budget(body: Raise, request: Request) -> Response:
+def raise_budget(body: Raise, request: Request) -> Reply[BudgetChange]:
     """After answers were given, the guarantee is ex post; the record says so."""
     caller, service = in_role(request, "curator"), service_of(request)
 
-    def done() -> dict[str, Any]:
+    def done() -> BudgetChange:
         before = service.visible(caller, body.dataset).entry.budget
         after = read_budget("budget", body.budget)
         if not body.reason.strip():
@@ -200,29 +223,39 @@ def raise_budget(body: Raise, request: Request) -> Response:
         with noted_warnings() as noted:
             service.ledger.set_budget(body.dataset, after, by=caller.name, reason=body.reason)
         service.offers.refresh(now=True)
-        said = {"dataset": body.dataset, "before": before.to_dict(), "after": after.to_dict()}
-        return said | {"ex_post": bool(noted), "reason": body.reason}
+        return {
+            "dataset": body.dataset,
+            "before": forms.limit(before),
+            "after": forms.limit(after),
+            "ex_post": bool(noted),
+            "reason": body.reason,
+        }
 
     return once(request, caller, body.model_dump(), done, 200)
 
 
 @router.get("/v1/overview", summary="What was spent, by whom, how fast")
-def overview(request: Request) -> Response:
+def overview(request: Request) -> Reply[Overview]:
     """The same figures as the ledger's own statement."""
     in_role(request, "curator", "auditor")
     service = service_of(request)
     found = service.ledger.show(last=_MOST_ENTRIES)
-    entries = [
-        {"at": each.at, "dataset": each.dataset, "who": each.analyst, "what": _what(each.what)}
-        | {"state": each.state}
-        | {"price": None if each.charge is None else forms.amount(each.charge)}
+    entries: list[EntryForm] = [
+        {
+            "at": each.at,
+            "dataset": each.dataset,
+            "who": each.analyst,
+            "what": _what(each.what),
+            "state": each.state,
+            "price": None if each.charge is None else forms.amount(each.charge),
+        }
         for each in reversed(found.entries)
     ]
     datasets = [_became(service, offer.entry, found) for offer in service.offers.all()]
     return reply({"datasets": datasets, "entries": entries, "head": str(service.ledger.head)})
 
 
-@router.get("/v1/export", summary="The whole record")
+@router.get("/v1/export", responses=_EXPORTS, summary="The whole record")
 def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - its name in the address
     """JSON to keep and check elsewhere, CSV for a spreadsheet; never a secret."""
     in_role(request, "curator")
@@ -239,11 +272,11 @@ def _what(said: str) -> str:
     return "; ".join(map(forms.question_words, asked_of(said))) or "online run"
 
 
-def _first(service: Service) -> dict[str, Any] | None:
+def _first(service: Service) -> First | None:
     first = service.settings.first
     if first is None or any(offer.entry.said["source"] == first.source for offer in service.offers.all()):
         return None
-    budget = None if first.budget is None else first.budget.in_decimals()
+    budget = None if first.budget is None else forms.limit(first.budget)
     return {"name": first.name, "source": dict(first.source), "budget": budget}
 
 
@@ -254,7 +287,7 @@ def read_schema(said: Columns, before: Schema | None = None) -> Schema:
     if said.toml is not None:
         return Schema.from_toml(said.toml, folder=None)
     assert said.columns is not None
-    known = {"name", "type", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words"}
+    known = {each.name for each in fields(Column)} - {"note"}
     columns = []
     for each in said.columns:
         unknown = sorted(set(each) - known - {"note"})
@@ -265,7 +298,7 @@ def read_schema(said: Columns, before: Schema | None = None) -> Schema:
     return replace(before or Schema(), columns=columns, encoding=said.encoding)
 
 
-def _became(service: Service, entry: Entry, found: Statement) -> dict[str, Any]:
+def _became(service: Service, entry: Entry, found: Statement) -> DatasetOverview:
     """Return what became of a dataset's budget."""
     standing = next(each for each in found.standings if each.name == entry.name)
     charged = [each for each in found.entries if each.dataset == entry.name and each.charge is not None]
@@ -279,8 +312,11 @@ def _became(service: Service, entry: Entry, found: Statement) -> dict[str, Any]:
         "name": entry.name,
         "standing": forms.standing(standing.budget, standing.spent),
         "shares": [
-            {"person": each.analyst, "standing": forms.standing(each.allotment, each.spent)}
-            | {"state": each.state.strip(" ()")}
+            {
+                "person": each.analyst,
+                "standing": forms.standing(each.allotment, each.spent),
+                "state": each.state.strip(" ()"),
+            }
             for each in found.shares
             if each.dataset == entry.name
         ],

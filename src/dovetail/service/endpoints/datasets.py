@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dovetail.answers.quote import Standing
 from dovetail.query.query_json import json_schema
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
 from dovetail.service.offers import Offer
-from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.replies import TAGGED, reply, service_of, tagged
+from dovetail.service.reply_types import DatasetForm, Datasets, DatasetSummary, Reply
 from dovetail.service.routing import KeyRoute, OpenRoute
 from dovetail.service.service import Service
 
@@ -20,8 +20,8 @@ router = APIRouter(route_class=KeyRoute, tags=["Datasets"])
 opening = APIRouter(route_class=OpenRoute, tags=["Datasets"])
 
 
-@router.get("/v1/datasets", summary="The datasets that you may ask about")
-def listed(request: Request) -> Response:
+@router.get("/v1/datasets", responses=TAGGED, summary="The datasets that you may ask about")
+def listed(request: Request) -> Reply[Datasets]:
     """Analysts see what was granted to them; curators and auditors see all."""
     service, caller = service_of(request), signed_in(request)
     granted = service.granted(caller)
@@ -29,8 +29,8 @@ def listed(request: Request) -> Response:
     return tagged(request, {"datasets": [described(service, caller, each) for each in offers], "next": None})
 
 
-@router.get("/v1/datasets/{name}", summary="One dataset with its public columns")
-def one(name: str, request: Request) -> Response:
+@router.get("/v1/datasets/{name}", responses=TAGGED, summary="One dataset with its public columns")
+def one(name: str, request: Request) -> Reply[DatasetForm]:
     """Schema, whom it protects, the budget and what remains of yours."""
     service, caller = service_of(request), signed_in(request)
     offer = service.visible(caller, name)
@@ -38,12 +38,12 @@ def one(name: str, request: Request) -> Response:
 
 
 @opening.get("/v1/schemas/question", summary="The JSON Schema of a question")
-def question_schema() -> Response:
+def question_schema() -> Reply[dict[str, Any]]:
     """The form `dovetail.question/1`."""
     return reply(json_schema())
 
 
-def described(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
+def described(service: Service, caller: Caller, offer: Offer) -> DatasetSummary:
     """Return a dataset as the caller may see it."""
     entry = offer.entry
     whole = caller.role != "analyst"
@@ -60,7 +60,7 @@ def own_standing(service: Service, caller: Caller, offer: Offer) -> Standing | N
     return service.ledger.catalogue.account(offer.entry.name, caller.name).standing()
 
 
-def with_schema(service: Service, caller: Caller, offer: Offer) -> dict[str, Any]:
+def with_schema(service: Service, caller: Caller, offer: Offer) -> DatasetForm:
     """Return a dataset with its columns."""
     shown = forms.schema(offer.schema, whole=caller.role == "curator")
-    return described(service, caller, offer) | {"schema": shown}
+    return {**described(service, caller, offer), "schema": shown}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import Field
 
 from dovetail.answers.quote import Standing
@@ -18,10 +17,11 @@ from dovetail.pricing.plans import plan_charge
 from dovetail.privacy import Charge
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
-from dovetail.service.bodies import Body, read_noise
+from dovetail.service.bodies import Body, GivenNoise, read_noise
 from dovetail.service.computing import computing
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import ComparisonForm, Density, DesignForm, EstimateForm, Reply
 from dovetail.service.routing import KeyRoute
 
 from .datasets import own_standing
@@ -56,12 +56,12 @@ class Wish(Body):
 class Contest(Body):
     """Noises to be compared at equal privacy."""
 
-    noises: dict[str, dict[str, Any]] = Field(min_length=1, max_length=_MOST_NOISES)
+    noises: dict[str, GivenNoise] = Field(min_length=1, max_length=_MOST_NOISES)
     at: Any = "zeta"
 
 
 @router.post("/v1/design", summary="The noise that meets a goal at the least cost")
-def designed(body: Wish, request: Request) -> Response:
+def designed(body: Wish, request: Request) -> Reply[DesignForm] | Reply[EstimateForm]:
     """What it costs, how exact it is, how it looks; with a dataset, how many such answers are left to you."""
     service, caller = service_of(request), signed_in(request)
     wanted = _wanted(body)
@@ -70,7 +70,8 @@ def designed(body: Wish, request: Request) -> Response:
 
         about = estimate(**dict(wanted))
         figures = ("variance", "mean_abs", "within_95", "epsilon", "rates", "breaks")
-        return reply({"estimate": True} | {name: getattr(about, name) for name in figures})
+        quick: Any = {"estimate": True} | {name: getattr(about, name) for name in figures}
+        return reply(cast(EstimateForm, quick))
     with computing():
         found, said = _designed(wanted)
     standing = None
@@ -78,11 +79,11 @@ def designed(body: Wish, request: Request) -> Response:
         standing = own_standing(service, caller, service.visible(caller, body.dataset))
     charge = _price(found, standing)
     left = None if standing is None else _answers_left(charge, standing) * found.queries
-    return reply(said | {"price": forms.amount(charge), "answers_left": left})
+    return reply(cast(DesignForm, said | {"price": forms.amount(charge), "answers_left": left}))
 
 
 @router.post("/v1/compare", summary="Noises side by side at equal privacy")
-def compared(body: Contest) -> Response:
+def compared(body: Contest) -> Reply[ComparisonForm]:
     """The sense in which they are equal is named: zeta, epsilon, or [epsilon, delta, queries]."""
     from dovetail.designer import compare
 
@@ -93,7 +94,7 @@ def compared(body: Contest) -> Response:
         raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries.")
     noises = {name: read_noise(each) for name, each in body.noises.items()}
     with computing():
-        return reply(compare(noises, at=at).to_dict())
+        return reply(cast(ComparisonForm, compare(noises, at=at).to_dict()))
 
 
 def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
@@ -123,7 +124,7 @@ def _designed(wanted: tuple[tuple[str, Any], ...]) -> tuple[Design, dict[str, An
     return found, found.to_dict() | {"density": _density(found.noise)}
 
 
-def _density(noise: IntegerNoise) -> dict[str, list[Any]]:
+def _density(noise: IntegerNoise) -> Density:
     """Return the probabilities of 0, 1, 2, ... to where nearly all lie, thinned where they are many."""
     top = int(noise.quantile_abs(0.999)) + 1
     every = -(-top // _MOST_POINTS)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dovetail.errors import DovetailError
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import Reply, Status
 from dovetail.service.routing import OpenRoute
 
 opening = APIRouter(route_class=OpenRoute, tags=["Health"])
 
 
 @opening.get("/healthz", summary="The process is alive")
-def alive() -> Response:
+def alive() -> Reply[Status]:
     """It says nothing about the ledger."""
     return reply({"status": "ok"})
 
 
 @opening.get("/readyz", summary="The ledger is writable and its head verifies")
-def ready(request: Request) -> Response:
+def ready(request: Request) -> Reply[Status]:
     """A ledger that was put back from an old copy is not ready: its witness knows better."""
     try:
         service_of(request).check_ready()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -12,17 +12,28 @@ from dovetail.errors import InvalidParameter
 from dovetail.ledger import Grant, Key, Principal
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, idempotency_key, read_budget
+from dovetail.service.bodies import Body, GivenBudget, idempotency_key, read_budget
+from dovetail.service.curator_reply_types import (
+    GrantForm,
+    Grants,
+    KeyForm,
+    Keys,
+    MadeKey,
+    People,
+    PersonForm,
+    Who,
+)
 from dovetail.service.noted_warnings import noted_warnings
 from dovetail.service.problems import Refused, not_found
 from dovetail.service.replies import once, reply, service_of
+from dovetail.service.reply_types import Reply, Role
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 
 router = APIRouter(route_class=KeyRoute, tags=["Curator"])
 
 
-class Person(Body):
+class NewPerson(Body):
     """Somebody new."""
 
     name: str
@@ -42,12 +53,12 @@ class NewGrant(Body):
 
     person: str
     dataset: str
-    allotment: dict[str, Any]
+    allotment: GivenBudget
     expires: str | None = None
 
 
 @router.get("/v1/analysts", summary="Everybody whom the ledger knows")
-def everybody(request: Request) -> Response:
+def everybody(request: Request) -> Reply[People]:
     """Analysts, auditors and curators."""
     in_role(request, "curator")
     people = service_of(request).ledger.people.all()
@@ -55,11 +66,11 @@ def everybody(request: Request) -> Response:
 
 
 @router.post("/v1/analysts", status_code=201, summary="Add somebody")
-def add(body: Person, request: Request) -> Response:
+def add(body: NewPerson, request: Request) -> Reply[PersonForm]:
     """The record carries a number, never the name, which can be erased."""
     caller, ledger = in_role(request, "curator"), service_of(request).ledger
 
-    def done() -> dict[str, Any]:
+    def done() -> PersonForm:
         return person(ledger.people.add(body.name, body.role, address=body.address, by=caller.name))
 
     return once(request, caller, body.model_dump(), done)
@@ -78,7 +89,7 @@ def erase(public: str, request: Request) -> Response:
 
 
 @router.get("/v1/keys", summary="Keys, without their texts")
-def keys(request: Request, person: str | None = None) -> Response:
+def keys(request: Request, person: str | None = None) -> Reply[Keys]:
     """Of everybody, or of one person."""
     in_role(request, "curator")
     service = service_of(request)
@@ -90,7 +101,7 @@ def keys(request: Request, person: str | None = None) -> Response:
 
 
 @router.post("/v1/keys", status_code=201, summary="Make a key, which is shown once")
-def make_key(body: NewKey, request: Request) -> Response:
+def make_key(body: NewKey, request: Request) -> Reply[MadeKey]:
     """A retry does not show it again, because its text is kept nowhere: revoke it and make another."""
     caller, service = in_role(request, "curator"), service_of(request)
     used = idempotency_key(request)
@@ -105,7 +116,7 @@ def make_key(body: NewKey, request: Request) -> Response:
     owner = named(known(service, body.person))
     made = service.ledger.people.make_key(str(owner.name), expires=moment(body.expires), by=caller.name)
     service.replies.keep(request, caller, used, said, True)
-    return reply(key(made, owner) | {"key": made.text}, 201)
+    return reply({**key(made, owner), "key": str(made.text)}, 201)
 
 
 @router.delete("/v1/keys/{public}", status_code=204, summary="Revoke a key")
@@ -120,7 +131,7 @@ def revoke_key(public: str, request: Request) -> Response:
 
 
 @router.get("/v1/grants", summary="Who may ask about what, and has spent how much")
-def grants(request: Request, person: str | None = None, dataset: str | None = None) -> Response:
+def grants(request: Request, person: str | None = None, dataset: str | None = None) -> Reply[Grants]:
     """Of everybody and all datasets, or of one."""
     in_role(request, "curator")
     service = service_of(request)
@@ -132,11 +143,11 @@ def grants(request: Request, person: str | None = None, dataset: str | None = No
 
 
 @router.post("/v1/grants", status_code=201, summary="Let somebody ask, up to an allotment")
-def grant(body: NewGrant, request: Request) -> Response:
+def grant(body: NewGrant, request: Request) -> Reply[GrantForm]:
     """A grant that is there is changed; it never falls below what was spent of it."""
     caller, service = in_role(request, "curator"), service_of(request)
 
-    def done() -> dict[str, Any]:
+    def done() -> GrantForm:
         owner = named(known(service, body.person))
         if service.offers.find(body.dataset) is None:
             raise not_found()
@@ -145,7 +156,7 @@ def grant(body: NewGrant, request: Request) -> Response:
         with noted_warnings() as noted:
             people.grant(str(owner.name), body.dataset, allotment, expires=until, by=caller.name)
         (made,) = listed(service, people.grants(owner.name, body.dataset))
-        return made | {"warnings": [str(each) for each in noted]}
+        return {**made, "warnings": [str(each) for each in noted]}
 
     return once(request, caller, body.model_dump(), done)
 
@@ -177,22 +188,22 @@ def named(found: Principal) -> Principal:
     return found
 
 
-def person(found: Principal) -> dict[str, Any]:
+def person(found: Principal) -> PersonForm:
     """Return somebody as a curator sees them."""
-    return {"id": found.public, "name": found.name, "role": found.role, "address": found.address}
+    return {**_who(found), "address": found.address}
 
 
-def key(found: Key, owner: Principal) -> dict[str, Any]:
+def key(found: Key, owner: Principal) -> KeyForm:
     """Return a key without its text."""
     expires = None if found.expires is None else found.expires.isoformat()
     return {"id": found.public, "person": _who(owner), "expires": expires, "revoked": found.revoked}
 
 
-def _who(found: Principal) -> dict[str, Any]:
-    return {"id": found.public, "name": found.name, "role": found.role}
+def _who(found: Principal) -> Who:
+    return {"id": found.public, "name": found.name, "role": cast(Role, found.role)}
 
 
-def listed(service: Service, found: list[Grant]) -> list[dict[str, Any]]:
+def listed(service: Service, found: list[Grant]) -> list[GrantForm]:
     """Return grants with names."""
     people = {each.id: each for each in service.ledger.people.all()}
     names = {offer.entry.number: offer.entry.name for offer in service.offers.all()}

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dovetail.answers.payment import noise_of_slots
-from dovetail.answers.quote import Standing
 from dovetail.check import integer
 from dovetail.pricing.plans import sketched_plan
-from dovetail.privacy import Charge
 from dovetail.release.plans import stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
-from dovetail.service.bodies import Body, idempotency_key, read_noise
+from dovetail.service.bodies import Body, GivenNoise, idempotency_key, read_noise
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import PlanForm, PlanQuoteForm, PlanQuoteMembers, Plans, Reply
 from dovetail.service.routing import KeyRoute
 
 from .questions import Asker
@@ -28,13 +26,13 @@ _MOST_SLOTS = 100_000
 class PlanWish(Body):
     """A noise and how many answers of it; another plan of the same kind needs another name."""
 
-    noise: dict[str, Any]
+    noise: GivenNoise
     queries: Any
     name: str | None = None
 
 
 @router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
-def quoted(name: str, body: PlanWish, request: Request) -> Response:
+def quoted(name: str, body: PlanWish, request: Request) -> Reply[PlanQuoteForm]:
     """What it would cost and leave. Nothing is spent."""
     asker = Asker.of(name, request)
     noise, slots = _read(body)
@@ -42,11 +40,20 @@ def quoted(name: str, body: PlanWish, request: Request) -> Response:
     standing = asker.account.standing()
     sketch = sketched_plan(noise, slots, neighbours, standing)
     form = forms.plan(sketch, asker.offer.entry.name, public=None, called=body.name, shared=False)
-    return reply(form | _left(standing, sketch.charge))
+    budget, spent = standing.budget, standing.spent
+    assert budget is not None
+    fits = budget.allows(spent, sketch.charge)
+    offer: PlanQuoteMembers = {
+        **form,
+        "affordable": fits,
+        "remaining": budget.remaining(spent + sketch.charge).to_dict() if fits else None,
+        "remaining_now": budget.remaining(spent).to_dict(),
+    }
+    return reply(offer)
 
 
 @router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
-def opened(name: str, body: PlanWish, request: Request) -> Response:
+def opened(name: str, body: PlanWish, request: Request) -> Reply[PlanForm]:
     """Asked for again, it is the same plan, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request)
@@ -60,7 +67,7 @@ def opened(name: str, body: PlanWish, request: Request) -> Response:
 
 
 @router.get("/v1/plans", summary="The plans that you may use")
-def listed(request: Request, dataset: str | None = None) -> Response:
+def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
@@ -74,15 +81,6 @@ def listed(request: Request, dataset: str | None = None) -> Response:
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
                 found.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
     return reply({"plans": found, "next": None})
-
-
-def _left(standing: Standing, charge: Charge) -> dict[str, Any]:
-    """Return what remains before and after a charge, and whether it can be paid."""
-    budget, spent = standing.budget, standing.spent
-    assert budget is not None
-    fits = budget.allows(spent, charge)
-    after = budget.remaining(spent + charge).to_dict() if fits else None
-    return {"affordable": fits, "remaining": after, "remaining_now": budget.remaining(spent).to_dict()}
 
 
 def _read(body: PlanWish) -> tuple[Any, int]:

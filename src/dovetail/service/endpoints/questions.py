@@ -6,10 +6,9 @@ import asyncio
 import json
 from collections.abc import Callable
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from dovetail.answers import Answer, Quote
@@ -33,15 +32,17 @@ from dovetail.service.bodies import (
 from dovetail.service.offers import Offer
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import Answered, QuoteForm, Reply, Running
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
 _LONGEST = 600.0
+T = TypeVar("T")
 
 
 @router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
-def quoted(name: str, body: Asking, request: Request) -> Response:
+def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
     """Nothing is read from the data and nothing is spent."""
     asker = Asker.of(name, request)
     offered, _ = asker.quote(body, None)
@@ -49,12 +50,12 @@ def quoted(name: str, body: Asking, request: Request) -> Response:
 
 
 @router.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
-async def answered(name: str, body: Ordering, request: Request) -> Response:
+async def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | Reply[Running]:
     """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
     key, service = idempotency_key(request), service_of(request)
     begun, askers = monotonic(), list[Asker]()
 
-    def work() -> Response:
+    def work() -> Reply[Answered]:
         askers.append(Asker.of(name, request))
         return reply(askers[0].answer(body, key))
 
@@ -67,8 +68,8 @@ async def answered(name: str, body: Ordering, request: Request) -> Response:
 
 
 async def within_patience(
-    service: Service, work: Callable[[], Response], running: Callable[[], str | None]
-) -> Response:
+    service: Service, work: Callable[[], Reply[T]], running: Callable[[], str | None]
+) -> Reply[T] | Reply[Running]:
     """Return the reply, or where to look for it if it takes long or another attempt is at work."""
     future = asyncio.wrap_future(service.pool.submit(work))
     patience, waited = service.settings.limits.patience, 0.0
@@ -91,9 +92,9 @@ async def within_patience(
             return under_way(public)
 
 
-def under_way(public: str) -> Response:
+def under_way(public: str) -> Reply[Running]:
     """Return where the answer will be."""
-    found = {"id": public, "state": "running"}
+    found: Running = {"id": public, "state": "running"}
     return reply(found, 202, Location=f"/v1/answers/{public}", Retry_After="1")
 
 
@@ -154,7 +155,7 @@ class Asker:
         """Return a quote as the caller is told it."""
         return offered if offered.plan is None else forms.outside(offered, self.plans())
 
-    def answer(self, body: Ordering, key: str) -> dict[str, Any]:
+    def answer(self, body: Ordering, key: str) -> Answered:
         """Answer what a body asks; a quote that is named must still be the price."""
         offered, selection = self.quote(body, key)
         if body.quote is not None and body.quote != (told := self.told(offered)).digest:
@@ -175,7 +176,7 @@ class Asker:
 
     def shown(
         self, answers: list[Answer], offered: Quote, selection: Selection | None, sql: str | None
-    ) -> dict[str, Any]:
+    ) -> Answered:
         """Return the reply to an answered question."""
         first = answers[0]
         plan = None if first.plan is None else forms.public_plan(first.plan, self.plans())

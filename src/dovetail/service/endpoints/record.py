@@ -6,10 +6,9 @@ import json
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.record import Release, is_witnessed, public_record
@@ -17,10 +16,19 @@ from dovetail.noise import IntegerNoise
 from dovetail.release.recall import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, read_noise
+from dovetail.service.bodies import Body, GivenNoise, read_noise
 from dovetail.service.computing import computing
+from dovetail.service.curator_reply_types import (
+    CertificateForm,
+    RaiseForm,
+    RecordForm,
+    RecordList,
+    ReleaseForm,
+    Verified,
+)
 from dovetail.service.problems import not_found
-from dovetail.service.replies import reply, service_of, tagged
+from dovetail.service.replies import TAGGED, reply, service_of, tagged
+from dovetail.service.reply_types import Reply
 from dovetail.service.routing import KeyRoute, OpenRoute
 
 opening = APIRouter(route_class=OpenRoute, tags=["Record"])
@@ -32,11 +40,11 @@ _MOST_RELEASES = 1000
 class NoiseBody(Body):
     """A noise."""
 
-    noise: dict[str, Any]
+    noise: GivenNoise
 
 
-@opening.get("/v1/record", summary="What was promised, spent and released")
-def record(request: Request, dataset: str | None = None) -> Response:
+@opening.get("/v1/record", responses=TAGGED, summary="What was promised, spent and released")
+def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | Reply[RecordList]:
     """Without a key: the datasets whose record their curator made public.
 
     The head is for curators and auditors: it moves with every event of all datasets.
@@ -45,25 +53,35 @@ def record(request: Request, dataset: str | None = None) -> Response:
     caller = request.state.caller
     readable = {offer.entry.name: offer for offer in service.offers.all() if _readable(caller, offer)}
     if dataset is None:
-        return tagged(request, {"datasets": list(readable)})
+        names: RecordList = {"datasets": list(readable)}
+        return tagged(request, names)
     if dataset not in readable:
         raise not_found()
     entry = readable[dataset].entry
     found = public_record(service.ledger, dataset, _MOST_RELEASES)
-    said: dict[str, Any] = {"schema": "dovetail.record/1", "dataset": entry.name}
-    said |= {name: entry.said.get(name) for name in (*forms.ABOUT, "unit", "max_rows")}
-    said |= {
+    said: RecordForm = {
+        "schema": "dovetail.record/1",
+        "dataset": entry.name,
+        "title": entry.said.get("title"),
+        "description": entry.said.get("description"),
+        "contact": entry.said.get("contact"),
+        "licence": entry.said.get("licence"),
         "protects": entry.protects,
-        "budget": found.budget.in_decimals(),
+        "unit": entry.said.get("unit"),
+        "max_rows": entry.said.get("max_rows"),
+        "budget": forms.limit(found.budget),
         "spent": forms.amount(found.spent),
+        "remaining": found.budget.remaining(found.spent).to_dict(),
+        "opened_at": found.opened_at,
+        "raises": [cast(RaiseForm, each) for each in found.raises],
+        "releases": [_release(each) for each in found.releases],
+        "head": str(service.ledger.head) if _keeps_watch(caller) else None,
     }
-    said |= {"remaining": found.budget.remaining(found.spent).to_dict(), "opened_at": found.opened_at}
-    said |= {"raises": list(found.raises), "releases": [_release(each) for each in found.releases]}
-    return tagged(request, said | {"head": str(service.ledger.head) if _keeps_watch(caller) else None})
+    return tagged(request, said)
 
 
 @router.post("/v1/certificate", summary="Check that the sampler is what is charged for")
-def certificate(body: NoiseBody) -> Response:
+def certificate(body: NoiseBody) -> Reply[CertificateForm]:
     """Every threshold of the tables that draws use, rebuilt from rigorous enclosures and compared."""
     noise = read_noise(body.noise)
     if not isinstance(noise, IntegerNoise):
@@ -73,7 +91,7 @@ def certificate(body: NoiseBody) -> Response:
 
 
 @router.get("/v1/verify", summary="Check every event of the record")
-def verify(request: Request) -> Response:
+def verify(request: Request) -> Reply[Verified]:
     """The head is what the offline command prints. Each event is read again after ten seconds.
 
     For curators and auditors: the number of events would show an analyst what others do.
@@ -84,20 +102,27 @@ def verify(request: Request) -> Response:
         if service.verified is None or monotonic() - service.verified[0] > _AGAIN:
             service.verified = None
             head = service.ledger.verify()
-            said = {"ok": True, "head": str(head), "events": head.sequence}
-            said |= {"witness": is_witnessed(service.ledger), "checked_at": datetime.now(UTC).isoformat()}
-            service.verified = monotonic(), said
+            service.verified = (
+                monotonic(),
+                {
+                    "ok": True,
+                    "head": str(head),
+                    "events": head.sequence,
+                    "witness": is_witnessed(service.ledger),
+                    "checked_at": datetime.now(UTC).isoformat(),
+                },
+            )
         return reply(service.verified[1])
 
 
 @lru_cache(maxsize=64)
-def _certified(text: str) -> dict[str, Any]:
+def _certified(text: str) -> CertificateForm:
     from dovetail.audit import sampler
 
     noise = read_noise(json.loads(text))
     assert isinstance(noise, IntegerNoise)
     found = sampler(noise)
-    return found.to_dict() | {"certified": found.holds, "text": str(found)}
+    return cast(CertificateForm, found.to_dict() | {"certified": found.holds, "text": str(found)})
 
 
 def _readable(caller: Any, offer: Any) -> bool:
@@ -109,7 +134,7 @@ def _keeps_watch(caller: Any) -> bool:
     return caller is not None and caller.role in ("curator", "auditor")
 
 
-def _release(each: Release) -> dict[str, Any]:
+def _release(each: Release) -> ReleaseForm:
     """Return one release: which day, what, with which noise, for how much; never its answer."""
     questions = asked_of(each.body)
     said = json.loads(each.body)

@@ -6,19 +6,37 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.privacy import Budget
+from dovetail.query.canonical import Question
 from dovetail.query.partitions import Bins
 from dovetail.query.reading import read_axis
 from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
-from dovetail.service.bodies import Body, check_sql, idempotency_key, one_of, read_budget, read_queries
+from dovetail.service.bodies import (
+    Body,
+    GivenBudget,
+    GivenQuestion,
+    check_sql,
+    idempotency_key,
+    one_of,
+    read_budget,
+    read_queries,
+)
 from dovetail.service.problems import not_found
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import (
+    Reply,
+    RunAnswered,
+    RunAnswerForm,
+    RunAnswerMembers,
+    RunForm,
+    RunOffer,
+    Runs,
+)
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
 
@@ -43,7 +61,7 @@ class RunWish(Body):
     bins: dict[str, list[Any]] | None = None
     base: Any = "auto"
     updates: Any = "auto"
-    spend: dict[str, Any] | None = None
+    spend: GivenBudget | None = None
     promise: Any = "0.95"
     most_cells: Any = _MOST_CELLS
 
@@ -51,13 +69,13 @@ class RunWish(Body):
 class RunQuestion(Body):
     """Counts and histograms of the columns of a run, or a SELECT of counts."""
 
-    question: dict[str, Any] | list[dict[str, Any]] | None = None
+    question: GivenQuestion | list[GivenQuestion] | None = None
     sql: str | None = None
     unchecked: bool = False
 
 
 @router.post("/v1/datasets/{name}/runs/quotes", summary="What a run would cost and promise")
-def quoted(name: str, body: RunWish, request: Request) -> Response:
+def quoted(name: str, body: RunWish, request: Request) -> Reply[RunOffer]:
     """Nothing is read and nothing is spent."""
     asker = Asker.of(name, request)
     made = asker.session.quote_online(*body.columns, **_wanted(body))
@@ -65,7 +83,7 @@ def quoted(name: str, body: RunWish, request: Request) -> Response:
 
 
 @router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
-def opened(name: str, body: RunWish, request: Request) -> Response:
+def opened(name: str, body: RunWish, request: Request) -> Reply[RunForm]:
     """Asked for again, it is the same run, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request)
@@ -76,7 +94,7 @@ def opened(name: str, body: RunWish, request: Request) -> Response:
 
 
 @router.get("/v1/runs", summary="The runs that you may ask")
-def listed(request: Request, dataset: str | None = None) -> Response:
+def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
@@ -90,7 +108,7 @@ def listed(request: Request, dataset: str | None = None) -> Response:
 
 
 @router.post("/v1/runs/{public}/answers", summary="Ask a run")
-def answered(public: str, body: RunQuestion, request: Request) -> Response:
+def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswered]:
     """What was asked before gets the stored answer; nothing more is charged for any."""
     idempotency_key(request)
     one_of(body)
@@ -105,10 +123,13 @@ def answered(public: str, body: RunQuestion, request: Request) -> Response:
         answers = run.batch(selection.queries, unchecked=body.unchecked)
     else:
         answers = run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
-    own = [{"run": public, "words": forms.question_words(each.query)} for each in answers]
-    said = [forms.paid_by(json.loads(each.to_json()), public) for each in answers]
-    shown = [each | more for each, more in zip(said, own, strict=True)]
+    shown = [_shown(json.loads(each.to_json()), public, each.query) for each in answers]
     return reply({"run": public, "answers": shown, "table": table, "updates_left": run.updates_left})
+
+
+def _shown(said: dict[str, Any], public: str, question: Question) -> RunAnswerForm:
+    more: RunAnswerMembers = {"run": public, "words": forms.question_words(question)}
+    return forms.beside(said, more)
 
 
 def _wanted(body: RunWish) -> dict[str, Any]:
@@ -161,7 +182,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
     return opened
 
 
-def _design(made: OnlineDesign, name: str) -> dict[str, Any]:
+def _design(made: OnlineDesign, name: str) -> RunOffer:
     return {
         "id": None,
         "dataset": name,
@@ -175,7 +196,7 @@ def _design(made: OnlineDesign, name: str) -> dict[str, Any]:
     }
 
 
-def _run(state: PlanState, name: str) -> dict[str, Any]:
+def _run(state: PlanState, name: str) -> RunForm:
     run = read_run(state)
     assert run is not None
     return {

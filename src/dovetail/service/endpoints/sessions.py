@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -15,6 +15,7 @@ from dovetail.service.bodies import Body
 from dovetail.service.cookies import LIFETIME, opened, sealed
 from dovetail.service.problems import Refused, unauthenticated
 from dovetail.service.replies import reply, service_of
+from dovetail.service.reply_types import Me, Reply, Role
 from dovetail.service.routing import KeyRoute, OpenRoute
 
 opening = APIRouter(route_class=OpenRoute, tags=["Signing in"])
@@ -29,7 +30,7 @@ class SignIn(Body):
 
 
 @opening.post("/v1/sessions", status_code=201, summary="Exchange a key for a cookie")
-def sign_in(body: SignIn, request: Request) -> Response:
+def sign_in(body: SignIn, request: Request) -> Reply[Me]:
     """The cookie is for browsers: HttpOnly, SameSite=Strict, 12 hours, and it ends with its key."""
     service = service_of(request)
     if (body.key is None) == (body.code is None):
@@ -56,7 +57,7 @@ def sign_out(request: Request) -> Response:
 
 
 @router.get("/v1/me", summary="Who you are")
-def me(request: Request) -> Response:
+def me(request: Request) -> Reply[Me]:
     """Your name and role."""
     return reply(_me(signed_in(request)))
 
@@ -74,10 +75,14 @@ def _by_code(ledger: Ledger, code: str | None) -> tuple[Caller, str]:
     return Caller(owner), valid[-1].public
 
 
-def _me(caller: Caller) -> dict[str, Any]:
-    expires = None if caller.expires is None else caller.expires.isoformat()
-    who = {"id": caller.principal.public, "name": caller.principal.name, "role": caller.role}
-    return who | {"expires": expires, "version": __version__}
+def _me(caller: Caller) -> Me:
+    return {
+        "id": caller.principal.public,
+        "name": caller.principal.name,
+        "role": cast(Role, caller.role),
+        "expires": None if caller.expires is None else caller.expires.isoformat(),
+        "version": __version__,
+    }
 
 
 def _set_cookie(made: Response, request: Request, value: str, seconds: int) -> None:
