@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { currency, editable, limit, meaning, rest, share, spent } from './budget'
+import { currency, editable, limit, meaning, rest, share, spent, worstAndAverage } from './budget'
 
 const PURE = { currency: 'pure' as const, epsilon: '3', delta: null, zeta: null }
 const BOTH = { epsilon: '3', delta: '1/1000000' }
@@ -13,6 +13,11 @@ describe('a budget', () => {
     expect(limit(ZETA)).toBe('ζ 0.5, worst case ε 2')
     expect(meaning(ZETA, 'a row')).toContain('in the worst case')
     expect(rest({ zeta: '0.2', epsilon: '1.2345' })).toBe('ζ 0.2, ε 1.23')
+  })
+  it('shows zeta only where it differs from epsilon', () => {
+    expect(worstAndAverage('0.5', '0.5')).toBe('ε 0.5 in the worst case')
+    expect(worstAndAverage('1', '0.328')).toBe('ε 1 in the worst case, ζ 0.328 on average')
+    expect(worstAndAverage('1', null)).toBe('ε 1 in the worst case')
   })
   it('says delta as the guarantees say it', () => {
     expect(meaning(BOTH, 'a person')).toBe(

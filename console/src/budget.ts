@@ -24,6 +24,12 @@ export function spent(amount: Amount | null): string {
   return number(amount.delta) > 0 ? `${worst}, δ ${cost(number(amount.delta))}` : worst
 }
 
+/** The worst case in words, and the average beside it where the two differ as shown. */
+export function worstAndAverage(epsilon: string | number, zeta: string | number | null): string {
+  const worst = `ε ${cost(epsilon)} in the worst case`
+  return zeta === null || cost(zeta) === cost(epsilon) ? worst : `${worst}, ζ ${cost(zeta)} on average`
+}
+
 export function rest(remaining: Remaining | null | undefined): string {
   if (!remaining) return '–'
   const parts = []

@@ -16,7 +16,7 @@ from dovetail.query.neighbours import Persons
 
 VISITS = pyarrow.table({"id": ["a"] * 9 + ["b"], "ward": ["x", "y", "z"] * 3 + ["x"], "days": range(10)})
 SCHEMA = Schema([dv.Column("ward", "text", values=["x", "y", "z"]), dv.Column("days", "integer")])
-AT_MOST = "at most 4 rows and 2 cells of a person are used; counts of rows are at most the true ones"
+AT_MOST = "at most 4 rows and 2 cells per person are used; counts of rows are at most the true ones"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_every_form_says_what_is_left_out(session: dv.Session) -> None:
     }
     assert [name for name, text in forms.items() if AT_MOST not in str(text)] == []
     for name in ("text", "notebook", "plot", "quote", "sql"):
-        assert "of what is used" in forms[name], name
+        assert "for the rows used" in forms[name], name
 
 
 def test_where_rows_are_protected_nothing_is_left_out(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def asked(query: dv.Count | Sum, rows: int, cells: int) -> str:
 @pytest.mark.parametrize(
     ("query", "rows", "cells", "said"),
     [
-        (Count(), 1, 1, "at most 1 row of a person are used; counts of rows are at most the true ones"),
-        (Histogram("ward"), 4, 3, "at most 4 rows of a person are used; counts of rows are at most the true"),
-        (Histogram("ward"), 2, 2, "at most 2 rows of a person are used; counts of rows are at most the true"),
-        (CountDistinct("ward"), 9, 2, "at most 2 cells of a person are used; counts of persons are at most"),
+        (Count(), 1, 1, "at most 1 row per person are used; counts of rows are at most the true ones"),
+        (Histogram("ward"), 4, 3, "at most 4 rows per person are used; counts of rows are at most the true"),
+        (Histogram("ward"), 2, 2, "at most 2 rows per person are used; counts of rows are at most the true"),
+        (CountDistinct("ward"), 9, 2, "at most 2 cells per person are used; counts of persons are at most"),
         (CountDistinct(), 9, 2, "rows without id are left out"),
         (Sum("days", 0, 9, 1), 4, 4, "sums are at most the true ones"),
         (Sum("days", -9, 0, 1), 4, 4, "sums are at least the true ones"),

@@ -102,4 +102,4 @@ def test_it_comes_back_from_json_as_what_it_is() -> None:
     assert again.kept(max_cells=1) == made.kept(max_cells=1)
     assert {field.name for field in fields(Answer)} == {field.name for field in fields(again)}
     assert made.plot().figure._repr_png_()[1:4] == b"PNG"
-    assert "a bound keeps: of 1 " in str(made)
+    assert "Rows kept by a bound: " in str(made)

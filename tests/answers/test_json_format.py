@@ -113,7 +113,7 @@ def test_what_the_first_format_does_not_hold_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="does not hold what was released"):
         Answer.from_json(json.dumps(FIRST["mean"]))
     unseen = FIRST["consistent"] | {"rows": [{"keys": {"k": "a"}, "value": 0, "low": 0, "high": 0}]}
-    with pytest.raises(InvalidParameter, match="clamped"):
+    with pytest.raises(InvalidParameter, match="clamping"):
         Answer.from_json(json.dumps(unseen))
 
 

@@ -144,6 +144,6 @@ def test_options_are_listed_by_what_they_are_about(run) -> None:
     for command in ("release", "sql", "price"):
         lines = run(command, "--help").stdout.splitlines()
         titles = [line for line in lines if line and not line.startswith(" ") and line.endswith(":")]
-        assert "How it is paid, one of these ways:" in titles
+        assert "How to pay: choose one way:" in titles
         assert "Data, budget, and whom it protects:" in titles
         assert ("The question:" in titles) == (command != "sql")

@@ -12,7 +12,7 @@ import pytest
 def test_the_demo_tells_its_story_and_leaves_what_it_says(run, tmp_path: Path) -> None:
     text = run("demo").stdout
     for part in (
-        "within ±5, 95 of 100 times",
+        "within ±5, 95 times out of 100",
         "one answer, average: zeta",
         "20 answers, delta 1e-6: epsilon",
         "worst case: epsilon",
@@ -25,7 +25,7 @@ def test_the_demo_tells_its_story_and_leaves_what_it_says(run, tmp_path: Path) -
     ledger, picture = text.rstrip().splitlines()[-2:]
     assert ledger.split()[1] in ("out/demo/adult.ledger", str(tmp_path / "out" / "demo" / "adult.ledger"))
     assert (tmp_path / picture.split()[1]).read_bytes().startswith(b"\x89PNG")
-    assert "The ledger is whole" in run("ledger", "verify", "out/demo/adult.ledger").stdout
+    assert "The ledger is intact" in run("ledger", "verify", "out/demo/adult.ledger").stdout
     with sqlite3.connect(tmp_path / "out" / "demo" / "adult.ledger") as database:
         kinds = [kind for (kind,) in database.execute("SELECT kind FROM dovetail_events ORDER BY sequence")]
     database.close()

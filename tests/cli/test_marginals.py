@@ -92,4 +92,4 @@ def test_what_cannot_be_done_is_refused_and_spends_nothing(
 def test_columns_must_be_named(run: Run, people: Path) -> None:
     people.with_suffix(".toml").write_text(SCHEMA)
     refused = run("marginals", str(people), "--epsilon", "1", "--budget", "epsilon=1", code=2)
-    assert "Nothing says which columns" in refused.output
+    assert "The columns to count are missing" in refused.output

@@ -27,9 +27,9 @@ def visits(tmp_path: Path) -> Path:
     [
         (
             "add-remove",
-            "that one person (patient) is in the data, with all their rows, or not",
+            "whether one person (patient) is in the data, with all their rows",
         ),
-        ("replace", "who one person (patient) is, with all their rows"),
+        ("replace", "what all rows of one person (patient) contain"),
     ],
 )
 def test_what_is_protected_is_the_person(run, visits: Path, command: str, neighbours: str, said: str) -> None:
@@ -62,7 +62,7 @@ def test_persons_are_counted_once_each(run, visits: Path) -> None:
 
 
 def test_an_interval_is_said_to_be_about_what_is_used(run, visits: Path) -> None:
-    assert "holds the true number of what is used" in run("release", "visits.csv", *PERSONS, *PAID).stdout
+    assert "holds the true number for the rows used" in run("release", "visits.csv", *PERSONS, *PAID).stdout
 
 
 def test_rows_are_not_charged_to_a_budget_of_persons(run, visits: Path) -> None:
@@ -115,9 +115,9 @@ def test_whom_the_first_budget_protects_is_asked_and_a_flag_answers(run, tmp_pat
     refused = run(*words, code=2).stderr
     assert "patient_id seems to tell persons apart" in refused
     assert "--unit patient_id --max-rows 5 protects each person with all their rows" in refused
-    assert "--rows protects each row alone" in refused
+    assert "--rows protects single rows" in refused
     assert not Path("stays.csv.ledger").exists()
-    assert "that one row is in the data" in run(*words, "--rows").stdout
+    assert "whether one row is in the data" in run(*words, "--rows").stdout
     run("release", "stays.csv", "--noise", "geometric:0.2", "--where", "ward = 'a'")
     assert (
         "seems to tell persons apart"

@@ -42,7 +42,7 @@ def test_a_key_with_a_comma_stands_in_quotes(run, tmp_path: Path) -> None:
 def test_cells_of_a_column_that_is_not_asked_for_are_pointed_out(run, people: Path) -> None:
     asked = ("release", "people.csv", "--by", "region", "--epsilon", "1", "--budget", "epsilon=9")
     refused = run(*asked, "--keys", "age=3,4", code=2).stderr
-    assert "age is not among them (region)" in " ".join(refused.split())
+    assert "age is not one of them (region)" in " ".join(refused.split())
 
 
 def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people: Path) -> None:
@@ -91,10 +91,10 @@ def test_unknown_keys_are_found_where_a_delta_pays(run) -> None:
     asked = ("release", "adult", "--by", "education", "--discover", "education")
     text = run(*asked, "--epsilon", "1", "--delta", "1e-8", "--budget", "epsilon=4,delta=1e-6").stdout
     assert "Bachelors" in text
-    assert "rarer ones are missing by design" in " ".join(text.split())
+    assert "rarer ones are left out by design" in " ".join(text.split())
     assert "epsilon 1 at delta" in text
     priced = run("price", *asked[1:], "--within", "5", "--delta", "1e-8").stdout
-    assert "noisy count reaches 35" in priced
+    assert "noisy count of at least 35" in priced
     told = json.loads(run(*asked, "--within", "5", "--delta", "1e-8", "--json").stdout)
     assert told["threshold"]["least"] == 35
     refused = run(*asked, "--epsilon", "1", code=2).stderr

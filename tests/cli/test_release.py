@@ -109,8 +109,8 @@ def test_every_output_shows_the_probability_that_was_asked_for(run) -> None:
 def test_a_planned_budget_is_shared_among_its_answers(run) -> None:
     asked = ("release", "adult", "--queries", "2", "--where")
     first = run(*asked, "age > 40", "--budget", "epsilon=1").stdout
-    assert "of 2 answers, paid together in advance (epsilon 1 in the worst case, zeta 0.647458" in first
-    assert "remains   1 of the 2 answers of this plan; beside it epsilon 0" in first
+    assert "one of 2 answers paid for in advance (epsilon 1 in the worst case, zeta 0.647458" in first
+    assert "remains   1 of the 2 answers of this plan; outside it epsilon 0" in first
     assert "remains   0 of the 2 answers" in run(*asked, "age > 50").stdout
     assert "2 answers" in run(*asked, "age > 60", code=3).stderr
 
@@ -267,7 +267,7 @@ def test_zeta_never_stands_without_the_worst_case(run) -> None:
             "within='five' must be a finite number of at most 400 digits.",
         ),
         (("--within", "5", "--probability", "95"), "95 % is written 0.95."),
-        (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta each say how to pay."),
+        (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta are different ways to pay."),
         (("--where", "region = north", "--within", "5"), "stand in single quotes"),
         (("--by", "Age", "--bins", "age=month", "--within", "5"), "--bins age=0,18,65,120"),
         (
@@ -291,7 +291,7 @@ def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_lin
 def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:
     asked = ("release", "adult", "--epsilon", "0.1", "--budget", "epsilon=1")
     assert run(*asked).stderr == ""
-    assert "what both allow adds up" in run(*asked, "--ledger", "second.ledger").stderr
+    assert "the two budgets add up" in run(*asked, "--ledger", "second.ledger").stderr
 
 
 def test_a_price_says_how_exact_the_answer_would_be(run) -> None:
@@ -310,7 +310,7 @@ def test_the_price_of_a_plan_is_told_and_nothing_is_opened(run, tmp_path: Path) 
     assert not list(tmp_path.rglob("*.ledger"))
     run("release", *asked[1:])
     again = run(*asked).stdout
-    assert "nothing more: 1 of the 3 answers left of a plan that is paid" in again
+    assert "nothing more: 1 of the 3 answers left in a plan that is paid for" in again
     assert "affordable  yes" in again
 
 

@@ -40,7 +40,7 @@ def test_a_ledger_is_created_shown_verified_and_exported(run, people: Path) -> N
     shown = run("ledger", "show", "people.csv").stdout
     assert "remains" in shown
     assert "count where age" in shown
-    assert "The ledger is whole" in run("ledger", "verify", "people.csv.ledger").stdout
+    assert "The ledger is intact" in run("ledger", "verify", "people.csv.ledger").stdout
     record = json.loads(run("ledger", "export", "people.csv", "--json").stdout)
     assert record["schema"].startswith("dovetail.ledger/")
     assert run("ledger", "export", "people.csv", "--csv").stdout.startswith("sequence,at,kind")

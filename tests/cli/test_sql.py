@@ -20,7 +20,7 @@ def test_a_select_is_a_table_with_its_price(run) -> None:
     assert [line[0] for line in lines if line[:1] in (["Male"], ["Female"])] == ["Male", "Female"]
     assert "cost      epsilon 1 in the worst case" in text
     assert "remains   epsilon 2" in text
-    assert "protects  that one row is in the data or not" in text
+    assert "protects  whether one row is in the data" in text
 
 
 def test_json_and_csv_hold_the_same_noisy_table(run) -> None:
@@ -74,7 +74,7 @@ def test_groups_chosen_by_noisy_values_are_said_to_be(run) -> None:
 
 def test_the_price_of_a_select_names_the_error_of_each_aggregate(run) -> None:
     said = run("price", "adult", "--sql", BY_SEX, "--epsilon", "1").stdout
-    assert "rows ±6 in each cell; mean of age as the number of rows allows, which is private" in said
+    assert "rows ±6 in each cell; mean of age depends on the number of rows, which is private" in said
     assert (
         "not both" in run("price", "adult", "--sql", BY_SEX, "--by", "sex", "--epsilon", "1", code=2).stderr
     )

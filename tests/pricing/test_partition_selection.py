@@ -195,9 +195,9 @@ def test_frequent_keys_are_shown_and_rare_ones_are_not(tmp_path: Path) -> None:
         assert answer.threshold is not None
         assert 0 < answer.charge.delta_units <= 10**9
         assert answer.threshold == threshold_for(answer.query, Geometric(1), 10**9)
-        assert "rarer ones are missing by design" in str(answer)
-        assert f"reaches {answer.threshold.least}" in str(answer)
-        assert "missing by design" in answer._repr_html_()
+        assert "rarer ones are left out by design" in str(answer)
+        assert f"at least {answer.threshold.least}" in str(answer)
+        assert "left out by design" in answer._repr_html_()
         told = json.loads(answer.to_json())
         assert told["threshold"] == {"least": answer.threshold.least, "delta": f"{answer.threshold.delta:f}"}
         assert [row["keys"] for row in told["rows"]] == [{"word": "also"}, {"word": "often"}, {"word": None}]
@@ -340,7 +340,7 @@ def test_persons_are_told_apart_from_rows(tmp_path: Path) -> None:
         assert answer.keys == [("ours",)]
         distinct = asked.count_distinct("word", keys="discover", noise=Geometric(1), delta="1e-9")
         assert distinct.keys == [("ours",)]
-        assert "only one person holds" in str(distinct)
+        assert "only one person has" in str(distinct)
 
 
 def test_no_key_at_all_is_an_answer_too(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_no_key_at_all_is_an_answer_too(tmp_path: Path) -> None:
         answer = asked.histogram("word", keys="discover", noise=Geometric(2), delta="1e-12")
         assert answer.value == []
         assert answer.keys == []
-        assert "missing by design" in str(answer)
+        assert "left out by design" in str(answer)
         assert answer.table.num_rows == 0
         assert json.loads(answer.to_json())["rows"] == []
         answer._repr_html_()

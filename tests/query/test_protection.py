@@ -56,7 +56,7 @@ def test_the_first_charge_must_say_whom_it_protects(tmp_path: Path) -> None:
             said = str(caught.value)
             assert "patient_id seems to tell persons apart" in said
             assert "unit='patient_id' with max_rows=5 protects each person with all their rows" in said
-            assert 'protects="rows" protects each row alone' in said
+            assert 'protects="rows" protects single rows' in said
     with pytest.raises(InvalidParameter, match="seems to tell persons apart"):
         opened(tmp_path, "patient_id", queries=3)
     assert not (tmp_path / "a.ledger").exists()

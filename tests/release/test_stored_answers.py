@@ -125,7 +125,7 @@ def test_frames_without_a_label_say_that_it_is_about_the_rows_of_then(place: Pat
     first = asked(place, None)
     again = asked(place, None)
     assert (again.stored, again.stale, again.versioned) == (True, False, False)
-    assert "about the rows of then: the data have no version" in str(again)
+    assert "about the rows at that time: the data have no version" in str(again)
     assert "rows of then" not in str(first)
     with pytest.warns(StaleAnswer, match="may have changed"):
         named = asked(place, "January")

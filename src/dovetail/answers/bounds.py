@@ -12,7 +12,7 @@ def bounded(*questions: Question) -> str | None:
     >>> from dovetail.query.measures import Rows
     >>> from dovetail.query.neighbours import Persons
     >>> print(bounded(Question(Rows(), persons=Persons(Field("id", "text"), 4, 2))).replace("; ", "\\n"))
-    at most 4 rows of a person are used
+    at most 4 rows per person are used
     counts of rows are at most the true ones
     rows without id are left out
     """
@@ -24,7 +24,7 @@ def bounded(*questions: Question) -> str | None:
     most = persons.max_cells < persons.max_rows or not parts
     if any(each.cells > persons.max_cells for each in questions) and most:
         parts.append(_many(persons.max_cells, "cell"))
-    said = [f"at most {' and '.join(parts)} of a person are used"] if parts else []
+    said = [f"at most {' and '.join(parts)} per person are used"] if parts else []
     effects = dict.fromkeys(each.measure.bounded_effect() for each in questions) if parts else {}
     return "; ".join([*said, *effects, f"rows without {persons.unit.name} are left out"])
 

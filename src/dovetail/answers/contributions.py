@@ -82,13 +82,12 @@ class ContributionsAnswer(Answer):
     def remarks(self) -> tuple[str, ...]:
         """Return what must be said beside these numbers, and what some bounds would keep."""
         rows, *more = self._parts()
-        said = [f"Of the rows, {rows.in_words(self.level)}."]
-        said += [f"Of the cells of persons, {each.in_words(self.level)}." for each in more]
+        said = [f"Rows kept by a bound: {rows.in_words(self.level)}."]
+        said += [f"Cells kept by a bound: {each.in_words(self.level)}." for each in more]
         best = [
-            f"{rows.weighed(price, 1).best:,} where it costs epsilon {float(price.epsilon_limit):g}"
-            for price in _PRICES
+            f"{rows.weighed(price, 1).best:,} at epsilon {float(price.epsilon_limit):g}" for price in _PRICES
         ]
-        said.append(f"Of one count of rows, noise and rows left out are least with {', '.join(best)}.")
+        said.append(f"Best bound for one count of rows, with noise and omitted rows: {', '.join(best)}.")
         return (*self.query.measure.remarks(self.cells, self.noises, 1 - self.level), *said)
 
     def plot(self, ax: Any = None) -> Any:
@@ -107,7 +106,7 @@ class ContributionsAnswer(Answer):
 
         table = self.table_of("rows")
         columns = [table.column(name).to_pylist() for name in ("rows", "value", "low", "high")]
-        across = f"rows of a person ({columns[0][-1]} and more together)"
+        across = f"rows per person ({columns[0][-1]} or more together)"
         return draw_counts(*columns, title=heading(self), across=across, scale="persons", ax=ax)
 
     def _parts(self) -> list[_Part]:
@@ -158,7 +157,7 @@ class SuggestedBounds:
 
     @property
     def max_cells(self) -> int | None:
-        """The number of cells of a person to use, where cells were counted."""
+        """The number of cells per person to use, where cells were counted."""
         return None if self.of_cells is None else self.of_cells.best
 
     def __str__(self) -> str:
@@ -180,7 +179,7 @@ class SuggestedBounds:
             weighed.left_out,
             chosen=weighed.best,
             title=f"max_rows at {self.spend}",
-            across="rows of a person that are used (max_rows)",
+            across="rows used per person (max_rows)",
             ax=ax,
         )
 
@@ -226,8 +225,8 @@ class _Part:
         """Say what some bounds keep: 1, 2, 5, 10, 20, ..."""
         steps = [step * 10**power for power in range(4) for step in (1, 2, 5)]
         shares = {bound: self.kept(bound, level).value for bound in steps if bound < self.most}
-        each = [f"of {bound:,} {percent(Fraction(round(share, 3)))}" for bound, share in shares.items()]
-        return f"a bound keeps: {', '.join(each)}" if each else "a bound of 1 keeps all"
+        each = [f"{percent(Fraction(round(share, 3)))} at {bound:,}" for bound, share in shares.items()]
+        return ", ".join(each) or "all at 1"
 
     def weighed(self, spend: Budget, cells: int) -> Weighed:
         noises, losses = [], []

@@ -125,21 +125,21 @@ def notes(answer: Shown, *, whole: bool = False, bounded: str | None = None) -> 
     """
     kind = ("row " if answer.query.persons is None else "person ") + _CHANGES[answer.neighbours]
     left_out = bounded or answer.bounded
-    first, of_what = ([], "") if left_out is None else ([left_out], " of what is used")
+    first, of_what = ([], "") if left_out is None else ([left_out], " for the rows used")
     others = answer.together - 1
     shared = f" together with {others} other{'s' * (others > 1)}" if others and not whole else ""
     price, rest = f"cost {answer.charge}{shared}", f"remaining {answer.remaining}"
     if answer.paid_by is not None:
         plan = answer.paid_by
         price = f"paid by plan {plan.id}, {plan.left} left of its {plan.slots} answers ({plan.price()})"
-        rest = f"remaining outside of plans {answer.remaining}"
+        rest = f"remaining outside plans {answer.remaining}"
     if answer.stored:
         price = f"free: {free(answer)}"
     if answer.threshold is None:
         said = f"±{of_what} holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
         return "\n".join([*answer.remarks(), *first, said])
     miss = f"{float(1 - answer.level):.6g}"
-    error = f"for each key, to be shown with a ±{of_what} that misses has probability {miss} at most"
+    error = f"for each key, the chance to be shown with a ±{of_what} that misses is at most {miss}"
     return "\n".join([f"keys {how_found(answer)}", *first, f"{error}; {kind}; {price}; {rest}"])
 
 
@@ -149,9 +149,9 @@ def how_found(answer: Shown) -> str:
     who = "row" if answer.query.persons is None else "person"
     cut = f", the {MOST_CELLS:,} largest of them" if len(answer.cells) == MOST_CELLS else ""
     return (
-        f"found in the rows: those whose noisy count reaches {answer.threshold.least:,} are shown{cut}, "
-        f"rarer ones are missing by design; what only one {who} holds shows with probability "
-        f"{rounded(Fraction(answer.threshold.delta))} at most"
+        f"found in the rows: keys with a noisy count of at least {answer.threshold.least:,} are shown{cut}, "
+        f"rarer ones are left out by design; a key that only one {who} has is shown with probability at most "
+        f"{rounded(Fraction(answer.threshold.delta))}"
     )
 
 
@@ -201,7 +201,7 @@ def axis_words(answer: Given, scale: str) -> str:
     """Return what a picture's axis shows and, below it, what the answer leaves out by design."""
     if answer.bounded is None:
         return scale
-    return "\n".join([f"{scale} of what is used", *wrap(answer.bounded, 90)])
+    return "\n".join([f"{scale}, for the rows used", *wrap(answer.bounded, 90)])
 
 
 def percent(level: Fraction) -> str:

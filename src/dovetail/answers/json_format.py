@@ -127,7 +127,7 @@ def _released_in_first(
     for row in data["rows"]:
         high = Fraction(row["high"])
         if data["clamped"] and high == 0:
-            raise InvalidParameter("schema", data["schema"], f"{FORMAT}: a cell was clamped away from sight")
+            raise InvalidParameter("schema", data["schema"], f"{FORMAT}: clamping has hidden a cell")
         cells.append((int(high / step) - width,))
     values = [Fraction(row["value"]) for row in data["rows"]]
     shown = [max(cell[0] * step, Fraction(0)) if data["clamped"] else cell[0] * step for cell in cells]

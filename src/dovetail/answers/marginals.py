@@ -34,8 +34,8 @@ Columns: TypeAlias = tuple[int, ...]
 
 _LEVEL = "Give a number such as 0.95."
 _BIASED = (
-    "These counts were made consistent: not negative, whole, of one total. They are biased; the intervals "
-    "are those of the noise, around the unbiased counts."
+    "These counts were made consistent: whole, not negative, with one total. They are biased; the intervals "
+    "describe the noise around the unbiased counts."
 )
 # A joint table of more cells takes too long to fit.
 MOST_FITTED = 10**7

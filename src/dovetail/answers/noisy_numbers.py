@@ -169,7 +169,7 @@ class NoisyNumber(Arithmetic):
     def __repr__(self) -> str:
         from .display import percent
 
-        used = "" if self.bounded is None else f" of what is used: {self.bounded}"
+        used = "" if self.bounded is None else f" for the rows used: {self.bounded}"
         return f"<{self} with probability {percent(self.level)}{used}>"
 
 

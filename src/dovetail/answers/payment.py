@@ -129,7 +129,7 @@ def integer_noise(name: str, value: object) -> IntegerNoise:
             name,
             value,
             "a noise that reaches every integer",
-            "Where a noise ends, an answer can give a person away for certain. Use Geometric or a mixture.",
+            "An answer with bounded noise can reveal a person for certain. Use Geometric or a mixture.",
         )
     return noise
 

@@ -85,27 +85,26 @@ class Plan:
         if not self.charge.delta:
             return alone
         more = rounded(Fraction(self.chance_of_more))
-        return f"{charge_in_words(self.charge)}, more with probability {more}; {alone}"
+        return f"{charge_in_words(self.charge)}, a larger loss with probability {more}; {alone}"
 
     def __repr__(self) -> str:
         left = "" if self.left is None else f"{self.left} left of "
-        return (
-            f"<plan {self.id}: {left}{self.slots} answers with {self.noise}, paid together ({self.price()})>"
-        )
+        return f"<plan {self.id}: {left}{self.slots} answers with {self.noise}, paid for ({self.price()})>"
 
 
 def charge_in_words(charge: Charge) -> str:
-    """Return a charge with its senses; beside a delta, only epsilon is promised.
+    """Return a charge with its senses; zeta only if it differs, and with a delta only epsilon is promised.
 
     >>> charge_in_words(Charge.approximate("0.5"))
-    'epsilon 0.5 in the worst case, zeta 0.5 on average'
+    'epsilon 0.5 in the worst case'
     >>> charge_in_words(Charge.approximate("0.5", "1e-7"))
     'epsilon 0.5 at delta 1e-7'
     """
-    epsilon = shown_units(charge.epsilon_units)
+    epsilon, zeta = shown_units(charge.epsilon_units), shown_units(charge.zeta_units)
     if charge.delta:
         return f"epsilon {epsilon} at delta {rounded(Fraction(charge.delta))}"
-    return f"epsilon {epsilon} in the worst case, zeta {shown_units(charge.zeta_units)} on average"
+    average = "" if zeta == epsilon else f", zeta {zeta} on average"
+    return f"epsilon {epsilon} in the worst case{average}"
 
 
 def parts_per_slot(neighbours: Neighbours) -> int:

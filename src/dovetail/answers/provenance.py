@@ -63,7 +63,7 @@ def mark_html(answer: Given) -> str:
 
 def free(answer: Given) -> str:
     """Return why a stored answer costs nothing, and what it is about."""
-    then = "" if answer.versioned else ", about the rows of then: the data have no version"
+    then = "" if answer.versioned else ", about the rows at that time: the data have no version"
     return f"given before, on {answer.answered_at:%Y-%m-%d %H:%M} UTC{then}"
 
 

@@ -31,7 +31,7 @@ from .threshold import Threshold
 
 FORMAT = "dovetail.quote/2"
 _LONG = 160
-_UNKNOWN = "as the number of rows allows, which is private"
+_UNKNOWN = "depends on the number of rows, which is private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +221,10 @@ class Quote:
         """Return what a reader wants to know, each after its word."""
         found = {"cost": self._cost(), "error": self._error()}
         if self.bounded is not None:
-            found |= {"error": f"{found['error']}, of what is used", "bounded": self.bounded}
+            found |= {"error": f"{found['error']}, for the rows used", "bounded": self.bounded}
         least = [str(each.threshold.least) for each in self.asked if each.threshold is not None]
         if least:
-            found["keys"] = f"those whose noisy count reaches {', '.join(least)} are shown"
+            found["keys"] = f"those with a noisy count of at least {', '.join(least)} are shown"
         found |= self._measured()
         if self.standing.budget is not None:
             found["remains"] = str(self.standing.remaining)
@@ -245,8 +245,8 @@ class Quote:
         if not plan.id:
             used = f"; this question uses {self.slots} of them" if self.slots > 1 else ""
             return f"all {plan.slots} answers together: {plan.price()}{used}"
-        used = f"{self.slots} of the {self.left} answers left of a plan that is paid"
-        return f"nothing more: {used} ({plan.price()})"
+        used = f"{self.slots} of the {self.left} answers left in a plan"
+        return f"nothing more: {used} that is paid for ({plan.price()})"
 
     def _error(self) -> str:
         """Say how exact each answer would be; of several questions, with their names."""
@@ -254,7 +254,7 @@ class Quote:
         for each, error in zip(self.asked, self.errors(), strict=True):
             name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
             cells = " in each cell" if each.question.grouped and error is not None else ""
-            cells += " of the least exact table" if len(each.by_table(self.level)) > 1 else ""
+            cells += " of the least accurate table" if len(each.by_table(self.level)) > 1 else ""
             texts.append(name + (_UNKNOWN if error is None else f"±{figure(Fraction(error))}") + cells)
         return f"{'; '.join(texts)}, with probability {percent(self.level)}"
 

@@ -27,12 +27,12 @@ _EPILOG = "\n\n".join(
         listing(
             "Exit codes:",
             "0  done",
-            "1  an audit fails, or a fault of Dovetail itself",
+            "1  an audit fails, or a bug in Dovetail",
             "2  wrong usage, or a question that cannot be answered privately",
             "3  the budget does not cover it; nothing was spent",
             "4  the data cannot be read, or a file cannot be written",
             "5  the ledger refuses",
-            "130  stopped by Ctrl-C; a charge that was recorded before stays",
+            "130  stopped by Ctrl-C; a charge that is already recorded stays",
         ),
     ]
 )

@@ -47,7 +47,7 @@ def bare_source(data: str, name: str | None = None, table: str | None = None) ->
         # It may hold a password: it is not shown.
         scheme = data.partition("://")[0]
         raise DataError(
-            f"Nothing here reads {scheme}://...", "Give postgresql://USER@HOST/DATABASE, or a file."
+            f"{scheme}:// addresses cannot be read.", "Give postgresql://USER@HOST/DATABASE, or a file."
         )
     if not is_address(data) and not _exists(data):
         near = [name for name in (f"{data}.csv", f"{data}.parquet") if _exists(name)]

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 _LONGEST = 2000
 
 
-_ROW = {"add-remove": "that one row is in the data or not", "replace": "what one row holds"}
+_ROW = {"add-remove": "whether one row is in the data", "replace": "what one row contains"}
 _PERSON = {
-    "add-remove": "that one person ({unit}) is in the data, with all their rows, or not",
-    "replace": "who one person ({unit}) is, with all their rows",
+    "add-remove": "whether one person ({unit}) is in the data, with all their rows",
+    "replace": "what all rows of one person ({unit}) contain",
 }
 
 
@@ -28,7 +28,7 @@ def protected_in_words(neighbours: str, persons: Persons | None) -> str:
     """Return what a budget protects.
 
     >>> protected_in_words("replace", None)
-    'what one row holds'
+    'what one row contains'
     """
     if persons is None:
         return _ROW[neighbours]

@@ -96,7 +96,7 @@ def worded(error: Exception) -> tuple[str, str]:
         return f"This needs {extra}, which is not installed.", f"pip install 'dovetail-dp[{_EXTRAS[extra]}]'"
     # The text of an error that nobody foresaw could hold a private value.
     return (
-        f"This should not have happened ({type(error).__name__}); it is a fault of Dovetail.",
+        f"This should not have happened ({type(error).__name__}); it is a bug in Dovetail.",
         "Run `dovetail --debug ...` to see where; look through the output before you share it.",
     )
 

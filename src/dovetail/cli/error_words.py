@@ -48,11 +48,11 @@ PARAMETERS: dict[str, str | None] = {
     **dict.fromkeys(("base", "updates", "ways")),
 }
 _WAYS = """Choose one:
-  --within 5                 the error you can live with, 95 times of 100
+  --within 5                 the error you can live with, 95 times out of 100
   --epsilon 0.1              the worst-case privacy loss it may cost
   --noise mixture:0.2,1,5    a noise of your own
   --queries 20               one of 20 equal shares of the whole budget
-  --within 5 --queries 20    20 answers of that error, paid together"""
+  --within 5 --queries 20    20 answers with that error, paid for together"""
 _STATISTICS = {"histogram": "--by", "sum": "--sum", "mean": "--mean"}
 _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.Advice: lambda remedy: remedy.text,
@@ -77,16 +77,16 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.AskForLess: less,
     r.SeeContributions: lambda _: (
-        "`dovetail release DATA --contributions --unit person --epsilon 0.1` shows how many rows they have."
+        "`dovetail release DATA --contributions --unit person --epsilon 0.1` counts rows per person."
     ),
     r.PayKnowingly: lambda remedy: (
         f"To pay that, add --yes, or --epsilon {remedy.epsilon} instead of --within.{bought(remedy)}"
     ),
     r.SeePlans: lambda _: "`dovetail ledger show` lists the plans; --queries opens another.",
-    r.ChangeBudget: lambda _: "Its curator changes it with `dovetail ledger raise`.",
+    r.ChangeBudget: lambda _: "The curator can change it with `dovetail ledger raise`.",
     r.ChooseProtected: lambda remedy: (
         f"--unit {quote(remedy.column)} --max-rows 5 protects each person with all their rows; "
-        "--rows protects each row alone, and nobody who has several."
+        "--rows protects single rows, but not persons who have several."
     ),
     r.DeclareVintage: lambda remedy: (
         f"Declare it: `dovetail ledger vintages LEDGER --complete {quote(remedy.label)}`."

@@ -17,7 +17,7 @@ Place: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="LEDGER",
-        help="A ledger file, a database URL, or the data whose ledger is meant (of a database, "
+        help="A ledger file, a database URL, or the data that the ledger belongs to (for a database, "
         "with --table).",
     ),
 ]
@@ -30,16 +30,16 @@ Limit: TypeAlias = Annotated[
     ),
 ]
 Dataset: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The data set; not needed where there is only one.")
+    str | None, typer.Option(metavar="NAME", help="The data set; not needed if there is only one.")
 ]
 Witness: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="A file on another disk that remembers the ledger's head, or a head NUMBER:HASH."
+        metavar="FILE", help="A file on another disk that records the ledger's head, or a head NUMBER:HASH."
     ),
 ]
 Copy: TypeAlias = Annotated[
-    bool, typer.Option("--copy", help="It is a backup: only read it, and do not ask its witness.")
+    bool, typer.Option("--copy", help="Open it as a backup: read only, without its witness.")
 ]
 
 

@@ -10,22 +10,24 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-Within: TypeAlias = Annotated[str | None, typer.Option(metavar="NUMBER", help="The error to stay within.")]
+Within: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The largest error you accept.")
+]
 Probability: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="How often it must stay within that; 0.95 if left out."),
+    typer.Option(metavar="NUMBER", help="How often the error must be at most that; 0.95 if left out."),
 ]
 Epsilon: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="The privacy loss allowed: in the worst case, unless --delta."),
+    typer.Option(metavar="NUMBER", help="The largest privacy loss allowed, with certainty unless --delta."),
 ]
 Chance: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--delta",
         metavar="NUMBER",
-        help="With --epsilon, how much probability the promise leaves out, such as 1e-8. With --discover, "
-        "the chance to show a key that one person alone holds.",
+        help="With --epsilon, the delta of the guarantee, such as 1e-8. With --discover, the largest chance "
+        "of showing a key that only one person holds.",
     ),
 ]
 Zeta: TypeAlias = Annotated[
@@ -55,7 +57,7 @@ Budget: TypeAlias = Annotated[
     typer.Option(
         "--budget",
         metavar="LIMIT",
-        help="All that these data may ever spend: epsilon=1, or epsilon=1,delta=1e-6, or "
+        help="The most that these data may ever spend: epsilon=1, or epsilon=1,delta=1e-6, or "
         "zeta=0.5,max-epsilon=2. Given once, when their budget is created.",
     ),
 ]
@@ -64,8 +66,8 @@ Shares: TypeAlias = Annotated[
     typer.Option(
         "--queries",
         metavar="NUMBER",
-        help="Plan so many answers, of which this is one: alone, of the whole budget; with --within or "
-        "--noise, of that noise. They are paid together, once.",
+        help="Plan this many answers, including this one, and pay for all of them now. Alone, they share "
+        "the whole budget; with --within or --noise, each has that noise.",
     ),
 ]
 Noise: TypeAlias = Annotated[
@@ -85,10 +87,15 @@ SqlOption: TypeAlias = Annotated[
 ]
 By: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Count in cells: one or more columns, with commas."),
+    typer.Option(
+        metavar="COLUMNS", help="Count rows for each value of these columns; separate columns by commas."
+    ),
 ]
 Where: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="CONDITION", help="Only rows such as \"age >= 40 AND sex = 'Female'\".")
+    str | None,
+    typer.Option(
+        metavar="CONDITION", help="Use only rows that match, such as \"age >= 40 AND sex = 'Female'\"."
+    ),
 ]
 Sum: TypeAlias = Annotated[str | None, typer.Option("--sum", metavar="COLUMN", help="Sum this column.")]
 Mean: TypeAlias = Annotated[str | None, typer.Option("--mean", metavar="COLUMN", help="Average this column.")]
@@ -108,16 +115,18 @@ Quantiles: TypeAlias = Annotated[
 Ranges: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--ranges", "--cdf", metavar="COLUMN", help="How many rows have at most each value of this column."
+        "--ranges", "--cdf", metavar="COLUMN", help="Count the rows up to each value of this column."
     ),
 ]
 Min: TypeAlias = Annotated[
     str | None,
-    typer.Option("--min", metavar="COLUMN", help="The least value; COLUMN=0.01 of --quantiles is better."),
+    typer.Option(
+        "--min", metavar="COLUMN", help="The smallest value; --quantiles COLUMN=0.01 is more exact."
+    ),
 ]
 Max: TypeAlias = Annotated[
     str | None,
-    typer.Option("--max", metavar="COLUMN", help="The largest value; COLUMN=0.99 of --quantiles is better."),
+    typer.Option("--max", metavar="COLUMN", help="The largest value; --quantiles COLUMN=0.99 is more exact."),
 ]
 Sample: TypeAlias = Annotated[
     bool, typer.Option("--sample", help="With --variance or --std, divide by n - 1 instead of n.")
@@ -129,12 +138,12 @@ Contributions: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--contributions",
-        help="Count persons by how many rows they have and, with --by, cells; it helps to choose --max-rows.",
+        help="Count persons by their number of rows and, with --by, of cells; helps to choose --max-rows.",
     ),
 ]
 MostRows: TypeAlias = Annotated[
     int | None,
-    typer.Option(help="With --contributions, persons with so many rows or more are counted together (50)."),
+    typer.Option(help="With --contributions, count persons with this many rows or more together (50)."),
 ]
 Weights: TypeAlias = Annotated[
     str | None,
@@ -144,28 +153,32 @@ Weights: TypeAlias = Annotated[
     ),
 ]
 Low: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="VALUE", help="The least value that a row counts with.")
+    str | None, typer.Option(metavar="VALUE", help="Smaller values count as this one.")
 ]
 High: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="VALUE", help="The largest value that a row counts with.")
+    str | None, typer.Option(metavar="VALUE", help="Larger values count as this one.")
 ]
 Step: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="What values are rounded to; of days in days, of times in seconds."),
+    typer.Option(
+        metavar="NUMBER", help="Round values to multiples of this; dates in days, times in seconds."
+    ),
 ]
 Keys: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=VALUES", help='The cells of a column of --by: region=north,"south, old".'),
+    typer.Option(metavar="COLUMN=VALUES", help='The values of a --by column: region=north,"south, old".'),
 ]
 Bins: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=EDGES", help="Cells between edges: age=0,18,65,120 has three."),
+    typer.Option(
+        metavar="COLUMN=EDGES", help="Group a column by these edges: age=0,18,65,120 makes three bins."
+    ),
 ]
 Discover: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMNS",
-        help="Columns of --by whose values nobody can list: frequent ones are found out. Needs --delta.",
+        help="--by columns whose values cannot be listed: frequent ones are found privately. Needs --delta.",
     ),
 ]
 LedgerFile: TypeAlias = Annotated[
@@ -174,7 +187,7 @@ LedgerFile: TypeAlias = Annotated[
 ]
 SchemaFile: TypeAlias = Annotated[
     str | None,
-    typer.Option("--schema", metavar="FILE", help="What is public; DATA with the ending .toml if left out."),
+    typer.Option("--schema", metavar="FILE", help="The schema: what is public; DATA.toml if left out."),
 ]
 Name: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="What the data are called in the ledger.")
@@ -184,15 +197,15 @@ Vintage: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LABEL",
-        help="Which rows these are, such as 2026-01; declared by dovetail ledger vintages. May be repeated.",
+        help="Which rows these are, such as 2026-01; see dovetail ledger vintages. May be repeated.",
     ),
 ]
 SameData: TypeAlias = Annotated[
     bool | None,
     typer.Option(
         "--same-data/--other-data",
-        help="Whether rows that nobody recognises belong to the budget under that name, or have one of "
-        "their own. Said once.",
+        help="Whether data that the ledger does not know share the budget of that name, or get a budget of "
+        "their own. Needed once.",
     ),
 ]
 DataVersion: TypeAlias = Annotated[
@@ -200,8 +213,8 @@ DataVersion: TypeAlias = Annotated[
     typer.Option(
         "--data-version",
         metavar="LABEL",
-        help="Which state of the data is there, such as 2026-03; of files, when they were written if left "
-        "out. Stored answers about another one are marked.",
+        help="The version of the data, such as 2026-03; for files, the time of writing if left out. Stored "
+        "answers about another version are marked.",
     ),
 ]
 Clamp: TypeAlias = Annotated[bool, typer.Option("--clamp", help="Show counts below 0 as 0.")]
@@ -209,13 +222,14 @@ Fresh: TypeAlias = Annotated[
     bool, typer.Option("--fresh", help="Pay again for a new answer to a question asked before.")
 ]
 StoredAnswer: TypeAlias = Annotated[
-    bool, typer.Option("--stored", help="Show a stored answer although the data changed since.")
+    bool, typer.Option("--stored", help="Show a stored answer even though the data have changed.")
 ]
 Yes: TypeAlias = Annotated[
-    bool, typer.Option("--yes", help="Pay for an accuracy although it costs much of the budget.")
+    bool, typer.Option("--yes", help="Pay for an accuracy even if it costs much of the budget.")
 ]
 Request: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="KEY", help="A key of yours: a retry with it is never charged twice.")
+    str | None,
+    typer.Option(metavar="KEY", help="A key you choose; a retry with the same key is not charged again."),
 ]
 Analyst: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="Who asks, for the record.")]
 
@@ -231,27 +245,30 @@ Neighbours: TypeAlias = Annotated[
     Neighbour,
     typer.Option(
         metavar="RULE",
-        help="add-remove protects that a row (with --unit: a person) is there at all, replace what it holds.",
+        help="add-remove hides whether a row (with --unit, a person) is in the data; replace hides what it "
+        "contains.",
     ),
 ]
 Unit: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Protect persons with all their rows; this column holds their id."),
+    typer.Option(metavar="COLUMN", help="Protect persons with all their rows; this column identifies them."),
 ]
 Rows: TypeAlias = Annotated[
     bool,
-    typer.Option("--rows", help="Protect single rows, also where a column seems to tell persons apart."),
+    typer.Option("--rows", help="Protect single rows, even if a column seems to identify persons."),
 ]
 MaxRows: TypeAlias = Annotated[
     str | None,
-    typer.Option("--max-rows", metavar="NUMBER", help="How many rows of one person are used; with --unit."),
+    typer.Option(
+        "--max-rows", metavar="NUMBER", help="At most this many rows per person are used; needs --unit."
+    ),
 ]
 MaxCells: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--max-cells",
         metavar="NUMBER",
-        help="In how many cells they may lie; as many as --max-rows if left out.",
+        help="At most this many cells per person are used; --max-rows if left out.",
     ),
 ]
 

@@ -46,9 +46,9 @@ class OutputOptions:
     def check(self) -> None:
         """Refuse a form that cannot be given, before anything is spent."""
         if self.as_json and self.as_csv:
-            raise InvalidQuery("An answer is printed in one form.", "Keep --json or --csv.")
+            raise InvalidQuery("--json and --csv are two forms of one answer.", "Keep --json or --csv.")
         if self.fresh and self.stored:
-            raise InvalidQuery("An answer is new or it is stored.", "Keep --fresh or --stored.")
+            raise InvalidQuery("--fresh and --stored contradict each other.", "Keep --fresh or --stored.")
         check_picture(self.plot)
 
     @property

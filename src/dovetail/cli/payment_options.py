@@ -19,7 +19,7 @@ from .terminal import working
 class PaymentOptions:
     """The ways to pay; one of them is chosen."""
 
-    title: ClassVar[str] = "How it is paid, one of these ways"
+    title: ClassVar[str] = "How to pay: choose one way"
 
     within: o.Within = None
     probability: o.Probability = None
@@ -45,7 +45,7 @@ class PaymentOptions:
         if len(given) > 1 or (spend is not None and slots is not None):
             listed = given if slots is None else [*given, "--queries"]
             raise InvalidQuery(
-                f"{' and '.join(listed)} each say how to pay.", "Keep one and leave out the others."
+                f"{' and '.join(listed)} are different ways to pay.", "Keep one and leave out the others."
             )
         if threshold is not None and (slots is not None or not given):
             raise InvalidParameter(

@@ -153,9 +153,9 @@ class QueryOptions:
         named = dict(source.schema.derived) if source.schema else {}
         if missing and not is_expression(column) and column not in named:
             raise InvalidQuery(
-                f"Nothing says what a row can add to a statistic of {column}.",
-                "Each row is clamped to [low, high] and rounded to a multiple of step. Add, for "
-                f"example, {' '.join(missing)}, or declare it for {column} in the schema.",
+                f"The bounds of {column} are not public.",
+                "Each row is clamped to [low, high] and rounded to a multiple of step. For example, add "
+                f"{' '.join(missing)}, or declare them for {column} in the schema.",
             )
         return bounds
 
@@ -167,8 +167,8 @@ class QueryOptions:
         stray = [name for loose, name in named.items() if by and loose not in by]
         if stray:
             raise InvalidQuery(
-                f"--keys, --bins and --discover are for columns of --by, and {stray[0]} is not among "
-                f"them ({', '.join(by.values())}).",
+                f"--keys, --bins and --discover are for columns of --by; {stray[0]} is not one of them "
+                f"({', '.join(by.values())}).",
                 "Add it to --by, or ask about it with --where.",
             )
         open_ = [column for loose, column in by.items() if loose not in named]
@@ -176,7 +176,7 @@ class QueryOptions:
             raise MissingKeys(_explained(source, open_[0], ",".join(self.columns)))
         if not self.columns and (self.keys or self.bins or self.discover):
             raise InvalidQuery(
-                "--keys, --bins and --discover say what the cells of --by are.",
+                "--keys, --bins and --discover describe the columns of --by, which is missing.",
                 "Add --by with their columns.",
             )
 
@@ -214,20 +214,20 @@ def _explained(source: Source, column: str, by: str) -> str:
     ask = f"dovetail release {data} --by {quote(by)}"
     return "\n".join(
         [
-            f"The cells of {column} must be public before the data are asked, and nothing says what they "
-            "are. If they were read off the rows, a cell could exist because of one single person, and its "
-            "appearance would reveal them. So they come from elsewhere: a code book, a map, the law.",
+            f"The values of {column} must be public before you ask, and none are declared. If they were read "
+            "from the rows, a value that only one person has would reveal that person. So they come from "
+            "elsewhere: a code book, a map, the law.",
             "",
-            "Draft a schema (it looks at the rows: for your eyes only), review it, then ask:",
+            "Draft a schema (it reads the rows: for your eyes only), review it, then ask:",
             f"  dovetail schema draft {data}",
             f"  dovetail schema confirm {quote(str(schema))} {quote(column)}",
             f"  {ask}{given} --within 5 --budget epsilon=1",
             "",
-            "Or name the cells in the question:",
+            "Or list the values in the question:",
             f"  {ask} --keys {quote(f'{column}=north,south')} ...",
             f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ...",
             "",
-            "Or let frequent ones be found out, which a budget with a delta can pay:",
+            "Or find the frequent values privately, which needs a budget with a delta:",
             f"  {ask} --discover {quote(column)} --epsilon 0.5 --delta 1e-8 --budget epsilon=1,delta=1e-6",
         ]
     )

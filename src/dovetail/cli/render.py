@@ -42,14 +42,14 @@ def said(
 
     each = "each interval" if answer.query.grouped else "the interval"
     # Rows beyond what is used of a person are not counted; no interval covers them.
-    true = "the true number" if answer.query.persons is None else "the true number of what is used"
+    true = "the true number" if answer.query.persons is None else "the true number for the rows used"
     if answer.threshold is None:
         error = {"error": f"{each} holds {true} with probability {percent(answer.level)} or more"}
     else:
         miss = percent(1 - answer.level)
         error = {
             "keys": how_found(answer),
-            "error": f"for each key, to be shown with an interval that misses has probability {miss} at most",
+            "error": f"for each key, the chance to be shown with an interval that misses is at most {miss}",
         }
     return {
         **error,
@@ -73,7 +73,7 @@ def cost(answer: Answer) -> str:
         return f"nothing: {free(answer)}; --fresh pays for a new one"
     if plan is None:
         return charge_in_words(answer.charge)
-    return f"nothing more: of {plan.slots} answers, paid together in advance ({plan.price()})"
+    return f"nothing more: one of {plan.slots} answers paid for in advance ({plan.price()})"
 
 
 def rest(answer: Answer) -> str:
@@ -81,7 +81,7 @@ def rest(answer: Answer) -> str:
     plan = answer.paid_by
     if plan is None:
         return str(answer.remaining)
-    return f"{plan.left} of the {plan.slots} answers of this plan; beside it {answer.remaining}"
+    return f"{plan.left} of the {plan.slots} answers of this plan; outside it {answer.remaining}"
 
 
 def _mark(screen: Console, answer: Answer | TableAnswer) -> None:

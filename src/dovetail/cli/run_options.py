@@ -17,21 +17,22 @@ if TYPE_CHECKING:
     from dovetail.engines import Source
 
 Columns = Annotated[
-    list[str], typer.Option(metavar="COLUMNS", help="The columns that are asked about, with commas.")
+    list[str], typer.Option(metavar="COLUMNS", help="The columns to ask about, separated by commas.")
 ]
-Ways = Annotated[str, typer.Option(metavar="NUMBER", help="On how many columns a question is, at most.")]
+Ways = Annotated[str, typer.Option(metavar="NUMBER", help="The largest number of columns in one question.")]
 Base = Annotated[
     str,
     typer.Option(
         metavar="KIND",
-        help="What is measured first: all tables of so many columns, the whole histogram, none, or auto.",
+        help="What is measured first: all tables of this many columns, the whole histogram, none, or auto.",
     ),
 ]
 Updates = Annotated[
-    str, typer.Option(metavar="NUMBER", help="How many answers may be measured anew: a number, or auto.")
+    str, typer.Option(metavar="NUMBER", help="How many answers may be measured later: a number, or auto.")
 ]
 Promise = Annotated[
-    str, typer.Option(metavar="NUMBER", help="How surely all answers that pass are within their error.")
+    str,
+    typer.Option(metavar="NUMBER", help="How likely all unmeasured answers are to be within their error."),
 ]
 
 
@@ -39,10 +40,10 @@ Promise = Annotated[
 class RunOptions:
     """The columns of a run, what it measures and what it may cost."""
 
-    title: ClassVar[str] = "The run, which is paid once"
+    title: ClassVar[str] = "The run, paid for once"
 
     columns: Columns
-    queries: Annotated[str, typer.Option(metavar="NUMBER", help="About how many counts will be asked.")]
+    queries: Annotated[str, typer.Option(metavar="NUMBER", help="About how many counts you will ask.")]
     ways: Ways = "3"
     bins: o.Bins = None
     base: Base = "auto"

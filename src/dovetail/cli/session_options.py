@@ -94,7 +94,7 @@ class SessionOptions:
             note(str(error))
             return
         if usual.exists() and ("://" in self.ledger or Path(self.ledger).resolve() != usual.resolve()):
-            note(f"{source.name} has a ledger in {usual} too; what both allow adds up.")
+            note(f"{source.name} has a ledger in {usual} too; the two budgets add up.")
 
 
 def places_of(session: Session) -> dict[str, str]:
@@ -108,6 +108,6 @@ def _no_budget(name: str) -> InvalidParameter:
     return InvalidParameter(
         "budget",
         None,
-        f"given the first time that {name} is asked",
-        "It is all that these data may ever spend, kept in a ledger: add, for example, --budget epsilon=1.",
+        f"given before the first question about {name}",
+        "It is the most that these data may ever spend. For example, add --budget epsilon=1.",
     )

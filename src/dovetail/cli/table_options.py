@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dovetail.query.marginals import Marginals
 
 Columns = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMNS", help="The columns of the tables, with commas.")
+    list[str] | None, typer.Option(metavar="COLUMNS", help="The columns of the tables, separated by commas.")
 ]
 Tables = Annotated[
     list[str] | None,
@@ -33,7 +33,7 @@ StrategyOption = Annotated[
 ]
 Keys = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=VALUES", help='The cells of a column: region=north,"south, old".'),
+    typer.Option(metavar="COLUMN=VALUES", help='The values of a column: region=north,"south, old".'),
 ]
 
 
@@ -56,10 +56,10 @@ class TableOptions:
         from dovetail.query.marginals import Marginals
 
         if self.way is not None and self.tables:
-            raise InvalidQuery("--way and --tables each say which tables are counted.", "Keep one of them.")
+            raise InvalidQuery("--way and --tables both say which tables to count.", "Keep one of them.")
         if not self.columns and not self.tables:
             raise InvalidQuery(
-                "Nothing says which columns are counted.", "Add, for example, --columns race,sex,income."
+                "The columns to count are missing.", "For example, add --columns race,sex,income."
             )
         known = ("plain", "joint", "residuals")
         return Marginals(

@@ -73,10 +73,10 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         f"To pay that, ask with spend=Budget.pure({remedy.epsilon}) instead of within=.{bought(remedy)}"
     ),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
-    r.ChangeBudget: lambda _: "Its curator changes it with ledger.set_budget.",
+    r.ChangeBudget: lambda _: "The curator can change it with ledger.set_budget.",
     r.ChooseProtected: lambda remedy: (
         f"unit={remedy.column!r} with max_rows=5 protects each person with all their rows; "
-        'protects="rows" protects each row alone, and nobody who has several.'
+        'protects="rows" protects single rows, but not persons who have several.'
     ),
     r.DeclareVintage: lambda remedy: (
         f"Declare it: ledger.account(NAME).declare_vintage({remedy.label!r}, complete=True)."

@@ -95,7 +95,7 @@ class RunAnswer(Answer):
         more = len(self.parts) - _MOST_LINES
         lines += [f"... and {more} more cells"] if more > 0 else []
         lines += [] if self.bounded is None else [self.bounded]
-        used = "" if self.bounded is None else " of what is used"
+        used = "" if self.bounded is None else " for the rows used"
         lines.append(
             f"±{used} holds with probability {float(self.level):.6g}; paid when run {self.plan} was opened"
         )

@@ -116,7 +116,7 @@ class Charge:
         response with epsilon (Kairouz, Oh and Viswanath 2015), whose zeta is epsilon itself.
 
         >>> str(Charge.approximate("0.5", "1e-7"))
-        'epsilon 0.5, zeta 0.5, delta 1e-7'
+        'epsilon 0.5, delta 1e-7'
         """
         return cls.rounded_up(epsilon=epsilon, zeta=epsilon, renyi=None, delta=delta)
 
@@ -212,12 +212,14 @@ class Charge:
         )
 
     def figures(self) -> dict[str, str]:
-        """Return its figures for reading: epsilon, zeta and, where there is one, delta.
+        """Return its figures for reading: epsilon, zeta if it differs, and delta if there is one.
 
         >>> Charge.approximate("0.5", "1e-7").figures()
-        {'epsilon': '0.5', 'zeta': '0.5', 'delta': '1e-7'}
+        {'epsilon': '0.5', 'delta': '1e-7'}
         """
         found = {"epsilon": shown_units(self.epsilon_units), "zeta": shown_units(self.zeta_units)}
+        if found["zeta"] == found["epsilon"]:
+            del found["zeta"]
         if self.delta_units:
             found["delta"] = rounded(self.delta_units * DELTA_UNIT)
         return found

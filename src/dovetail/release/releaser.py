@@ -98,7 +98,7 @@ class Releaser:
             warnings.warn(
                 StaleAnswer(
                     f"This answer was stored on {day(given.answered_at)}; {changed(offered)}.",
-                    "It is about the rows of then.",
+                    "It describes the rows at that time.",
                     Give("fresh"),
                 ),
                 stacklevel=5,

@@ -70,7 +70,7 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         f'To pay that, give "spend": {{"epsilon": "{remedy.epsilon}"}} instead of "within".{bought(remedy)}'
     ),
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
-    r.ChangeBudget: lambda _: "Its curator changes it by POST /v1/budgets.",
+    r.ChangeBudget: lambda _: "The curator can change it with POST /v1/budgets.",
     r.ChooseProtected: lambda remedy: (
         f"The curator of the data says whom they protect: {remedy.column} as the unit, for each person with "
         "all their rows, or each row alone, and nobody who has several."

@@ -50,7 +50,7 @@ def unauthenticated() -> Refused:
 
 def internal() -> Refused:
     """Return what is said of an error that nobody foresaw: its own text could hold a private value."""
-    return Refused(500, "internal", "This should not have happened; it is a fault of the service.")
+    return Refused(500, "internal", "This should not have happened; it is a bug in the service.")
 
 
 def status_of(error: DovetailError) -> int:

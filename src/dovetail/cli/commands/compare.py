@@ -32,7 +32,7 @@ def compare(
         str,
         typer.Option(
             metavar="SENSE",
-            help="What is made equal: zeta or epsilon, whose level the first noise sets, or "
+            help="What to make equal: zeta or epsilon, at the level of the first noise, or "
             "EPSILON,DELTA,QUERIES.",
         ),
     ] = "zeta",

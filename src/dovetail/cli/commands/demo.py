@@ -69,19 +69,19 @@ def _folder(out: str | None) -> Path:
 
 
 def _data(screen: Console) -> None:
-    _title(screen, "1. The data and the wish")
+    _title(screen, "1. The data and the goal")
     screen.print(
         "Adult: 32,561 people of the 1994 US census, public data that ship with Dovetail. A curator plans "
-        f"{QUERIES} histograms of them and says what error is bearable, not what epsilon is:\n"
+        f"{QUERIES} histograms of them. She names the error that she can accept, not an epsilon:\n"
     )
-    screen.print(f"    counts by education within ±{WITHIN}, 95 of 100 times\n", style="bold")
+    screen.print(f"    counts by education within ±{WITHIN}, 95 times out of 100\n", style="bold")
 
 
 def _prices(screen: Console) -> Design:
-    """Show what the wish costs with each noise that meets it, in every sense, and return the design."""
+    """Show what the goal costs with each noise that meets it, in every sense, and return the design."""
     from dovetail.designer import design
 
-    _title(screen, "2. The noise, and its price in every sense")
+    _title(screen, "2. The noise and its price")
     goal: dict[str, Any] = {"within": WITHIN, "probability": PROBABILITY, "queries": QUERIES, "delta": DELTA}
     with working("Searching for the noise ..."):
         found = {pieces: design(pieces=pieces, **goal) for pieces in (1, 2, 8)}
@@ -116,7 +116,7 @@ def _prices(screen: Console) -> Design:
 def _verdict(screen: Console, senses: list[NoiseFigures]) -> None:
     """Say where the designed noise gains and where it does not; the figures decide the words."""
     standard, _, own, *gaussian = senses
-    screen.print("All of them meet the wish. The designed noise against the standard one:")
+    screen.print("All of them meet the goal. The designed noise compared with the standard one:")
     said = {
         "one answer, average: zeta": change(own.zeta, standard.zeta),
         "one answer, worst case: epsilon": change(own.epsilon, standard.epsilon),
@@ -126,13 +126,13 @@ def _verdict(screen: Console, senses: list[NoiseFigures]) -> None:
     for label, words in said.items():
         screen.print(f"  {label:<33}  {words}")
     for rival in gaussian:
-        screen.print("And against the Gaussian noise, which promises nothing in the worst case:")
+        screen.print("Compared with Gaussian noise, which has no worst-case guarantee:")
         screen.print(
             f"  {f'{QUERIES} answers, delta {DELTA}: epsilon':<33}  {change(own.planned, rival.planned)}"
         )
     screen.print(
-        "\nShape pays where many answers are planned, or where an average is what counts. For a promise in "
-        "the worst case the geometric noise is the best there is, and no shape gains anything."
+        "\nA better shape helps when many answers are planned or when the average loss matters. For a "
+        "worst-case guarantee, geometric noise is the best possible, and no other shape improves on it."
     )
 
 
@@ -141,7 +141,7 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
     from dovetail.privacy import Budget
     from dovetail.session import Session
 
-    _title(screen, "3. A budget, and a plan that is paid in advance")
+    _title(screen, "3. A budget, and a plan that is paid for in advance")
     budget = Budget.approximate(EPSILON, DELTA)
     with Session(source, budget=budget, ledger=folder / "adult.ledger") as session:
         screen.print(_how_strict())
@@ -159,14 +159,14 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
         draw(screen, lines)
         kept = sum(line.low <= (line.true or 0) <= line.high for line in lines)
         screen.print(
-            f"\nThe truth lies inside {kept} of these {len(lines)} intervals (95 of 100 are promised). It "
-            "can be shown here only because Adult is public; a release never shows it."
+            f"\nThe truth lies inside {kept} of these {len(lines)} intervals (95 out of 100 are promised). "
+            "It can be shown here only because Adult is public; a release never shows it."
         )
         _again(screen, session, answer)
         _refused(screen, session)
         place = session.ledger_place
     picture = _drawn(lines, folder / "education.png")
-    _title(screen, "7. What is left behind")
+    _title(screen, "7. What is kept")
     say(screen, "ledger   ", f"{place}  (dovetail ledger show {place})", "dim")
     say(screen, "picture  ", picture, "dim")
 
@@ -178,8 +178,8 @@ def _how_strict() -> str:
     with working("Pricing a wider error ..."):
         wider = design(within=WIDER, probability=PROBABILITY, queries=QUERIES, delta=DELTA)
     return (
-        f"An epsilon near {EPSILON} is a weak promise: the price of so small an error, {QUERIES} times. "
-        f"Within ±{WIDER} instead of ±{WITHIN}, the same {QUERIES} answers would cost epsilon "
+        f"An epsilon near {EPSILON} is a weak guarantee. That is the price of {QUERIES} answers with so "
+        f"small an error; within ±{WIDER} instead of ±{WITHIN}, they would cost epsilon "
         f"{number(wider.total.epsilon_at(DELTA))}.\n"
     )
 
@@ -206,7 +206,7 @@ def _again(screen: Console, session: Session, answer: Answer) -> None:
         "It gets the very same numbers and costs nothing. Fresh noise could be averaged away, so a new "
         "answer to an old question has to be paid for."
         if same
-        else "It got other numbers, which should not happen."
+        else "It got different numbers, which should not happen."
     )
 
 

@@ -23,11 +23,11 @@ _EPILOG = o.examples(
 )
 
 Cells: TypeAlias = Annotated[
-    str, typer.Option(metavar="NUMBER", help="How many answers must stay within at once.")
+    str, typer.Option(metavar="NUMBER", help="How many answers must be within the error at once.")
 ]
 Delta: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="How much probability the promise leaves out, such as 1e-6."),
+    typer.Option(metavar="NUMBER", help="The delta of the guarantee, such as 1e-6."),
 ]
 Zeta: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NUMBER", help="The average privacy loss allowed.")
@@ -44,7 +44,10 @@ Minimise: TypeAlias = Annotated[
     ),
 ]
 Pieces: TypeAlias = Annotated[
-    str, typer.Option(metavar="NUMBER", help="The most pieces: 1 is geometric, 2 the paper's mixture.")
+    str,
+    typer.Option(
+        metavar="NUMBER", help="The largest number of pieces: 1 is geometric, 2 the paper's mixture."
+    ),
 ]
 BreakPoint: TypeAlias = Annotated[
     str | None, typer.Option("--break-point", metavar="NUMBER", help="Fix the first break.")

@@ -84,12 +84,12 @@ def show(
     place: Place,
     dataset: Dataset = None,
     last: Annotated[str, typer.Option(metavar="NUMBER", help="How many of the newest entries.")] = "20",
-    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Only what this person did.")] = None,
+    analyst: Annotated[str | None, typer.Option(metavar="NAME", help="Only this person's entries.")] = None,
     witness: Witness = None,
     copy: Copy = False,
     table: Table = None,
 ) -> None:
-    """Show who asked what, what it cost and what remains, of all or of one person."""
+    """Show who asked what, what it cost and what remains, for everybody or for one person."""
     count = integer("last", last, low=1, fix="Give how many entries to show.")
     with open_ledger(place, table, witness, copy) as book:
         _print(book.show(dataset, last=count, analyst=analyst), book.place)
@@ -99,7 +99,7 @@ def verify(place: Place, witness: Witness = None, copy: Copy = False, table: Tab
     """Check every event and rebuild all sums."""
     with open_ledger(place, table, witness, copy) as book:
         head = book.verify()
-        stdout().print(f"The ledger is whole: {head.sequence} events, head {head}", soft_wrap=True)
+        stdout().print(f"The ledger is intact: {head.sequence} events, head {head}", soft_wrap=True)
 
 
 def export(
@@ -107,7 +107,7 @@ def export(
 ) -> None:
     """Print the whole record as JSON or CSV, without secret keys."""
     if as_json == as_csv:
-        raise InvalidQuery("The record is printed in one form.", "Add --json or --csv.")
+        raise InvalidQuery("The record is printed as JSON or as CSV.", "Add --json or --csv.")
     with open_ledger(place, table, copy=copy) as book:
         typer.echo(book.export("csv" if as_csv else "json"), nl=as_json)
 

@@ -18,7 +18,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 if TYPE_CHECKING:
     from dovetail.ledger import AnalystStatement
 
-Person: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Somebody whom the ledger knows.")]
+Person: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="A person in the ledger.")]
 Expiry: TypeAlias = Annotated[
     str | None, typer.Option(metavar="DATE", help="Until when: 2027-01-31, or with a time, in UTC.")
 ]
@@ -87,7 +87,7 @@ def analysts(
     ] = None,
     table: Table = None,
 ) -> None:
-    """List the people whom the ledger knows, add somebody, or erase a name."""
+    """List the people in the ledger, add somebody, or erase a name."""
     with open_ledger(place, table) as book:
         if add is not None:
             book.people.add(add, role.value, address=address)
@@ -100,7 +100,7 @@ def analysts(
 
 
 def statements(place: Place, dataset: Dataset = None, as_csv: Csv = False, table: Table = None) -> None:
-    """Say for each analyst what they asked, were charged and may still spend."""
+    """Show what each analyst asked, was charged and may still spend."""
     from dovetail.answers.csv_format import csv_text
 
     with open_ledger(place, table) as book:
@@ -143,11 +143,11 @@ def keys(
     expires: Expiry = None,
     table: Table = None,
 ) -> None:
-    """List the keys, or make one: it is printed once and kept nowhere."""
+    """List the keys, or make one: it is printed once and stored nowhere."""
     with open_ledger(place, table) as book:
         if new is not None:
             typer.echo(book.people.make_key(new, expires=_moment(expires)).text)
-            note("Keep it now: it is not shown again.")
+            note("Copy it now: it is not shown again.")
             return
         people, known = {each.id: str(each) for each in book.people.all()}, book.people.keys()
         shown = rows_of("id", "of", "until (UTC)", "state")
@@ -204,14 +204,15 @@ def policy(
     place: Place,
     dataset: Dataset = None,
     answers: Annotated[
-        Answers | None, typer.Option(help="Whose stored answers are given again: everyone's, or one's own.")
+        Answers | None,
+        typer.Option(help="Which stored answers an analyst gets: everyone's, or only their own."),
     ] = None,
     access: Annotated[Access | None, typer.Option(help="Who may ask: anyone, or only with a grant.")] = None,
     table: Table = None,
 ) -> None:
-    """Say who may ask about a data set, and whose stored answers they get."""
+    """Set who may ask about a data set, and whose stored answers they get."""
     if answers is None and access is None:
-        raise InvalidQuery("A policy is set by an option.", "Add --answers or --access.")
+        raise InvalidQuery("No policy was given.", "Add --answers or --access.")
     with open_ledger(place, table) as book:
         about = dataset or only_dataset(book)
         book.set_policy(

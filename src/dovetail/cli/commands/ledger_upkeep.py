@@ -26,7 +26,7 @@ def migrate(place: Place, witness: Witness = None, table: Table = None) -> None:
     where = ledger_place(place, table)
     head = Ledger.migrate(where, witness=witness)
     screen = stdout()
-    screen.print(f"The ledger was migrated and is whole: head {head}", soft_wrap=True)
+    screen.print(f"The ledger was migrated and is intact: head {head}", soft_wrap=True)
     kept = "as dovetail_version1_… tables" if "://" in str(where) else f"as {where}.version1"
     screen.print(printable(f"The old one is kept {kept}."), soft_wrap=True)
 
@@ -39,7 +39,7 @@ def backup(
     """Copy a ledger, consistently, while others ask; the copy is verified."""
     with open_ledger(place, table) as book:
         head = book.back_up(copy)
-        stdout().print(printable(f"The copy {copy} is whole: head {head}"), soft_wrap=True)
+        stdout().print(printable(f"The copy {copy} is intact: head {head}"), soft_wrap=True)
 
 
 def witness(
@@ -53,7 +53,7 @@ def witness(
     ] = None,
     table: Table = None,
 ) -> None:
-    """Start a witness: a file that remembers the ledger's head, fed by every writer from now on."""
+    """Start a witness: a file that records the ledger's head with every entry from now on."""
     with open_ledger(place, table, noted) as book:
         book.start_witness(file)
-        stdout().print(printable(f"From now on {file} remembers the head of {book.place}."), soft_wrap=True)
+        stdout().print(printable(f"From now on {file} records the head of {book.place}."), soft_wrap=True)

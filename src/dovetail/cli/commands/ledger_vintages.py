@@ -36,11 +36,11 @@ def vintages(
     ] = None,
     complete: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="Declare that no row will enter this vintage any more."),
+        typer.Option(metavar="LABEL", help="Declare that no more rows will enter this vintage."),
     ] = None,
     disjoint: Annotated[
         bool,
-        typer.Option("--disjoint", help="Declare, for good, that each row lies in one vintage."),
+        typer.Option("--disjoint", help="Declare, for good, that each row belongs to one vintage only."),
     ] = False,
     data_version: DataVersion = None,
     of: Annotated[
@@ -54,7 +54,7 @@ def vintages(
     has the whole budget.
     """
     if of is not None and data_version is None:
-        raise InvalidQuery("--of says which vintage a version is about.", "Add --data-version.")
+        raise InvalidQuery("--of names the vintage of a new version.", "Add --data-version.")
     with open_ledger(place, table) as book:
         account = book.account(dataset or only_dataset(book))
         if disjoint:
@@ -78,7 +78,7 @@ def _complete(account: DatasetAccount, label: str) -> None:
 def _print(account: DatasetAccount) -> None:
     screen = stdout()
     screen.print(printable(f"{account.name}: {account.budget}"), style="bold")
-    apart = "each row lies in one vintage, and each vintage has the whole budget"
+    apart = "each row belongs to one vintage, and each vintage has the whole budget"
     say(screen, "vintages ", apart if account.disjoint else "share the budget", "")
     shown = rows_of("vintage", "rows", "version", "spent", "remains")
     for each in account.vintages():

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 Quoted = Annotated[
     bool,
-    typer.Option("--price", help="Say the price and the error of each table; nothing is read or spent."),
+    typer.Option(
+        "--price", help="Show the price and the error of each table; no data are read, nothing is spent."
+    ),
 ]
 Synthetic = Annotated[
     str | None,
@@ -34,11 +36,12 @@ Synthetic = Annotated[
 Rows = Annotated[
     str | None,
     typer.Option(
-        "--synthetic-rows", metavar="NUMBER", help="How many of them; as many as counted if left out."
+        "--synthetic-rows", metavar="NUMBER", help="How many rows to make; the noisy total if left out."
     ),
 ]
 Folder = Annotated[
-    str | None, typer.Option("--csv-folder", metavar="FOLDER", help="Write a CSV file for each table there.")
+    str | None,
+    typer.Option("--csv-folder", metavar="FOLDER", help="Write one CSV file per table to this folder."),
 ]
 
 _EPILOG = o.examples(

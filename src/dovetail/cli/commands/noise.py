@@ -43,7 +43,7 @@ def noise(
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="Show the epsilon of this delta.")] = "1e-6",
     as_json: Json = False,
 ) -> None:
-    """Describe noises: their size, and their privacy in every sense.
+    """Describe noises: their size and their privacy.
 
     Several are shown side by side. Only noise on the integers is ever released; the others are for study.
     """
@@ -61,8 +61,8 @@ def noise(
     screen = stdout()
     screen.print(shown)
     screen.print(
-        "Zeta is an average over what the noise can do, never a worst case: two noises of equal zeta need "
-        "not be equally private in the worst case."
+        "Zeta is an average over the values of the noise, never a worst case: two noises with equal zeta can "
+        "differ in the worst case."
     )
 
 

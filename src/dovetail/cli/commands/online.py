@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
 Questions = Annotated[
     str,
-    typer.Option("--questions", metavar="FILE", help="Conditions, one a line, * for all rows; - is stdin."),
+    typer.Option(
+        "--questions", metavar="FILE", help="Conditions, one per line; * means all rows, - reads stdin."
+    ),
 ]
 Unchecked = Annotated[
-    bool, typer.Option("--unchecked", help="Once the updates are used up, go on with guesses, marked so.")
+    bool,
+    typer.Option("--unchecked", help="When the updates are used up, give unchecked answers, marked as such."),
 ]
 
 _TOGETHER = 100
@@ -50,10 +53,10 @@ def online(
     unchecked: Unchecked = False,
     analyst: o.Analyst = "local",
 ) -> None:
-    """Pay once, then answer many counts: one condition a line, one line of JSON for each.
+    """Pay once, then answer many counts: read one condition per line, print one line of JSON for each.
 
-    The run is charged when it is opened; opened again it is free, and what was asked before gets the same
-    answer. Every answer tells its origin, which decides what is known of its error. A line that cannot be
+    The run is charged when it is opened. Opening it again is free, and a condition asked before gets the same
+    answer. Every answer states its origin, which decides what is known about its error. A line that cannot be
     answered gets a line that says why.
     """
     source = opening.source(data)

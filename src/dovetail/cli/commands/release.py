@@ -32,8 +32,8 @@ def release(
 ) -> None:
     """Ask one question and show the noisy answer with its error bars.
 
-    Without --sum, --mean or another it counts rows. The answer is charged to the budget of the data,
-    which is kept in a ledger; the same question again is free and gets the same answer.
+    Without --sum, --mean or another statistic, it counts rows. The answer is charged to the budget of the
+    data, which is kept in a ledger; the same question again is free and gets the same answer.
     """
     giving.check()
     source = opening.source(data)

@@ -24,7 +24,7 @@ _SHOWN = 5
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(
-        help="Say what is public about a table.",
+        help="Describe what is public about a table.",
         no_args_is_help=True,
     )
     group.command(epilog=examples("dovetail schema draft people.csv"))(draft)
@@ -55,7 +55,7 @@ def draft(
     screen.print(_listed(made))
     first = made.columns[0].name if made.columns else "COLUMN"
     steps = (
-        f"Written to {target}. It was read off the rows, so it is private until you have reviewed it:\n"
+        f"Written to {target}. It was drafted from the rows, so it is private until you have reviewed it:\n"
         f"  1. Open {target}. Keep values and bounds that anyone could know without these rows (a code "
         "book, a map, the law), add those that happen not to occur, delete the rest.\n"
         "  2. Confirm each column that you have checked:\n"
@@ -71,7 +71,7 @@ def check(
     ] = None,
     table: Table = None,
 ) -> None:
-    """Check a schema, and list what still waits for review."""
+    """Check a schema, and list what is still to be reviewed."""
     schema = _read(file)
     if data is not None:
         from dovetail.engines import connect
@@ -100,13 +100,13 @@ def check(
 
 def confirm(
     file: File,
-    columns: Annotated[list[str], typer.Argument(metavar="COLUMN", help="What you have reviewed.")],
+    columns: Annotated[list[str], typer.Argument(metavar="COLUMN", help="The columns you have reviewed.")],
 ) -> None:
-    """Confirm that what the schema says of these columns is public."""
+    """Confirm that what the schema says about these columns is public."""
     schema = _read(file).confirm(*columns)
     schema.write(file)
     waiting = sum(not column.reviewed for column in schema)
-    left = f"columns that still wait: {waiting}" if waiting else "every column is reviewed now"
+    left = f"still to be reviewed: {waiting}" if waiting else "every column is reviewed now"
     stdout().print(printable(f"Confirmed {', '.join(columns)}; {left}."))
 
 
@@ -144,6 +144,4 @@ def _declared(column: Column) -> str:
 
     bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
     step = f"in steps of {plain(column.step)}" if column.step is not None else ""
-    return (
-        " ".join(part for part in (bounds, step) if part) or "no values: bins or keys are given in each query"
-    )
+    return " ".join(part for part in (bounds, step) if part) or "no values: give bins or keys in each query"

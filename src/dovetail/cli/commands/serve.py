@@ -29,16 +29,16 @@ Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where to list
 Port = Annotated[int | None, typer.Option(help="The port; 8321 if left out, 0 for any.")]
 Certificate = Annotated[Path | None, typer.Option("--tls-certificate", metavar="FILE", help="For HTTPS.")]
 CertificateKey = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="For HTTPS.")]
-Proxy = Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front of it speaks HTTPS.")]
-Workers = Annotated[int | None, typer.Option(help="How many processes answer.")]
-MetricsPort = Annotated[int | None, typer.Option(help="Where figures for monitoring are.")]
+Proxy = Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front of the service handles HTTPS.")]
+Workers = Annotated[int | None, typer.Option(help="The number of worker processes.")]
+MetricsPort = Annotated[int | None, typer.Option(help="A port for monitoring metrics.")]
 Roots = Annotated[
     list[Path] | None,
-    typer.Option("--data-root", metavar="FOLDER", help="Curators may add data below it; more than once."),
+    typer.Option("--data-root", metavar="FOLDER", help="Curators may add data from here. May be repeated."),
 ]
 Names = Annotated[
     list[str] | None,
-    typer.Option("--allow-host", metavar="NAME", help="A further name of this service; more than once."),
+    typer.Option("--allow-host", metavar="NAME", help="Another name of this service. May be repeated."),
 ]
 Browser = Annotated[
     bool | None, typer.Option("--open/--no-open", help="Open the console in a browser, or do not.")
