@@ -8,15 +8,25 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
 settings.load_profile("dovetail")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command_line() -> Iterator[None]:
+    """Build the command line once: Typer's runner builds all commands for each one that it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
+        yield
 
 
 @pytest.fixture(scope="session")
