@@ -93,7 +93,7 @@ class AskingDistributions(Asking):
     def quantiles(
         self,
         column: str,
-        qs: Sequence[Real],
+        qs: Real | Sequence[Real],
         *,
         low: Real | date | None = None,
         high: Real | date | None = None,
@@ -123,9 +123,7 @@ class AskingDistributions(Asking):
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
         )
-        query = asked.Quantiles(
-            column, tuple(qs), low, high, step, where, listed_columns(by), keys, bins, kind
-        )
+        query = asked.Quantiles(column, qs, low, high, step, where, listed_columns(by), keys, bins, kind)
         return self._answered([query], payment)[0]
 
     @paid

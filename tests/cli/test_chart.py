@@ -15,9 +15,10 @@ from dovetail.cli.chart import draw
 LINES = [Line("north", 1200, 1195, 1205), Line("a rather long name of a very small region", 40, 35, 45)]
 
 
-def drawn(lines: list[Line], **options: object) -> list[str]:
+def drawn(lines: list[Line], of: int | None = None, **options: object) -> list[str]:
     out = io.StringIO()
-    draw(Console(file=out, markup=False, highlight=False, **options), lines)
+    screen = Console(file=out, markup=False, highlight=False, **options)
+    draw(screen, lines, len(lines) if of is None else of)
     return out.getvalue().splitlines()
 
 
@@ -35,12 +36,12 @@ def test_the_interval_is_shaded_where_it_can_be_seen() -> None:
     assert "▒" not in drawn([Line("a", 5000, 4999, 5001)], width=80)[0]
 
 
-def test_a_terminal_shows_the_first_hundred_cells_and_a_pipe_all() -> None:
-    many = [Line(str(number), number, number - 1, number + 1) for number in range(250)]
-    assert len(drawn(many, width=80)) == 250
-    shown = drawn(many, width=80, force_terminal=True, color_system=None)
-    assert len(shown) == 101
-    assert "150 more cells" in shown[-1]
+def test_cells_that_are_not_drawn_are_counted() -> None:
+    many = [Line(str(number), number, number - 1, number + 1) for number in range(100)]
+    assert len(drawn(many, width=80)) == 100
+    *lines, last = drawn(many, of=250, width=80)
+    assert len(lines) == 100
+    assert last == "... and 150 more cells; --csv prints all of them"
 
 
 def test_a_label_cannot_speak_to_the_terminal() -> None:

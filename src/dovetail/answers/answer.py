@@ -203,6 +203,15 @@ class Answer(Arithmetic):
             return [Fraction(count) for count in self.adjusted]
         return values(self.query, self.noises, self.cells, self.clamp)
 
+    @property
+    def size(self) -> int:
+        """How many noisy numbers there are."""
+        return len(self.cells) * self.query.measure.numbers()
+
+    def excerpt(self, most: int | None = None) -> list[tuple[tuple[Constant | None, ...], Fraction, Bar]]:
+        """Return the keys, the value and the interval of the first `most` cells, or of all."""
+        return list(zip(self.keys, self.values(), self.bars(self.level), strict=True))[:most]
+
     def remarks(self) -> tuple[str, ...]:
         """Return what must be said beside these numbers, such as that there may be no row at all."""
         return self.query.measure.remarks(self.cells, self.noises, 1 - self.level)

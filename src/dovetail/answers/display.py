@@ -65,8 +65,9 @@ class Shown(Protocol):
     def bounded(self) -> str | None: ...
     @property
     def answered_at(self) -> datetime: ...
-    def values(self) -> list[Fraction]: ...
-    def bars(self, level: Fraction) -> list[Bar]: ...
+    @property
+    def size(self) -> int: ...
+    def excerpt(self, most: int | None) -> list[tuple[tuple[Constant | None, ...], Fraction, Bar]]: ...
     def remarks(self) -> tuple[str, ...]: ...
 
 
@@ -74,22 +75,21 @@ def as_text(answer: Shown, table: Sequence[str] | None = None) -> str:
     """Return the answer for a terminal: each value with its error bar and a bar to compare, or a `table`."""
     if table is not None:
         return headed(answer, "\n".join([*table, notes(answer)]))
-    found, bars = answer.values(), answer.bars(answer.level)
-    constant = answer.query.measure.constant
+    listed = lines_of(answer, MOST_ROWS)
     if not answer.query.grouped:
-        return headed(answer, f"{amount(found[0], bars[0], constant)}\n{notes(answer)}")
-    shown = [replace(line, label=cut(line.label)) for line in lines_of(answer)[:MOST_ROWS]]
+        return headed(answer, f"{listed[0].amount()}\n{notes(answer)}")
+    shown = [replace(line, label=cut(line.label)) for line in listed]
     lines = ["".join(text for text, _ in parts).rstrip() for parts in laid_out(shown, width=0, longest=_BAR)]
-    if len(found) > MOST_ROWS:
-        lines.append(f"... and {len(found) - MOST_ROWS} more cells")
+    if answer.size > len(lines):
+        lines.append(f"... and {answer.size - len(lines):,} more cells")
     return headed(answer, "\n".join([*lines, notes(answer)]))
 
 
-def lines_of(answer: Shown) -> list[Line]:
-    """Return the cells of an answer with their intervals at its level."""
+def lines_of(answer: Shown, most: int | None = None) -> list[Line]:
+    """Return the cells of an answer, at most so many of them, with their intervals at its level."""
     constant = answer.query.measure.constant
     made = []
-    for keys, value, bar in zip(answer.keys, answer.values(), answer.bars(answer.level), strict=True):
+    for keys, value, bar in answer.excerpt(most):
         words = amount(value, bar, constant) if isinstance(constant(value), date) else None
         made.append(Line(", ".join(map(label, keys)), value, bar.low, bar.high, words=words))
     return made
@@ -97,20 +97,21 @@ def lines_of(answer: Shown) -> list[Line]:
 
 def as_html(answer: Shown, table: str | None = None, most: int | None = MOST_ROWS) -> str:
     """Return the answer for a notebook, as a list with bars or as a `table`; all from outside is escaped."""
-    found, bars = answer.values(), answer.bars(answer.level)
-    top = max([*found, *(bar.high for bar in bars), Fraction(1)])
+    listed = answer.excerpt(most)
+    top = max([Fraction(1), *(max(value, bar.high) for _, value, bar in listed)])
     names, constant = [axis.field.name for axis in answer.query.named_by], answer.query.measure.constant
     head = "".join(
         f"<th>{escape(name)}</th>" for name in [*names, "value", f"{percent(answer.level)} interval", ""]
     )
     rows = []
-    for keys, value, bar in list(zip(answer.keys, found, bars, strict=True))[:most]:
+    for keys, value, bar in listed:
         cells = [escape(label(key)) for key in keys]
         shown, low, high = map(constant, (value, bar.low, bar.high))
         drawn = "" if isinstance(shown, date) else _bar_html(value, bar, top)
         cells += [in_figures(shown), f"{in_figures(low)} to {in_figures(high)}", drawn]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    more = f"<p>... and {len(found) - most} more cells</p>" if most and len(found) > most else ""
+    left = answer.size - len(listed)
+    more = f"<p>... and {left:,} more cells</p>" if left else ""
     after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
     if table is None:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

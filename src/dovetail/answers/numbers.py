@@ -20,7 +20,9 @@ ENDS = ("value", "low", "high")
 
 def label(key: Constant | None) -> str:
     """Return a cell's key as it is shown."""
-    return "(missing)" if key is None else str(key)
+    if key is None:
+        return "(missing)"
+    return decimal_text(key) if isinstance(key, Fraction) else str(key)
 
 
 def plain_key(key: Constant | None) -> Constant | float | None:

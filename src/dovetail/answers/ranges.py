@@ -15,7 +15,8 @@ import numpy as np
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidParameter
 from dovetail.query.lattice import Lattice
-from dovetail.query.partitions import listed_axes
+from dovetail.query.measures import Bar
+from dovetail.query.partitions import Steps, listed_axes
 from dovetail.query.times import constant_of, place_of, value_at
 
 from .answer import Answer
@@ -100,10 +101,24 @@ class RangeAnswer(Answer):
         values, (low, high) = ranges.cumulative, ranges.band(1 - at)
         if shares:
             values, low, high = _shares(ranges.monotone, low, high)
-        points = [
-            plain_value(point if isinstance(point, date) else Fraction(point)) for point in steps.labels
-        ]
-        return pyarrow.table({steps.field.name: points, "value": values, "low": low, "high": high})
+        return pyarrow.table({steps.field.name: _points(steps), "value": values, "low": low, "high": high})
+
+    def excerpt(self, most: int | None = None) -> list[tuple[tuple[Any, ...], Fraction, Bar]]:
+        """Return the rows up to some values, evenly spaced in each group, where all would be too many."""
+        if most is None or self.size <= most:
+            return Answer.excerpt(self, most)
+        groups = self._groups()[: max(most // 2, 1)]
+        steps, found = self._measure.steps, []
+        last = steps.cells - 1
+        shown = np.linspace(0, last, max(most // len(groups), 2)).round().astype(np.int64)
+        for keys, cell in zip(groups, self.cells, strict=False):
+            ranges = self._measure.ranges(cell, self.noises)
+            low, high = ranges.band(1 - self.level)
+            for place in np.unique(shown).tolist():
+                value = Fraction(max(ranges.cumulative[place], 0.0 if self.clamp else -np.inf))
+                bar = Bar(min(Fraction(int(low[place])), value), max(Fraction(int(high[place])), value))
+                found.append(((*keys, steps.label(place)), value, bar))
+        return found
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution function of every group with its band and return Matplotlib's axes."""
@@ -150,6 +165,15 @@ class RangeAnswer(Answer):
     def _value(self, place: float) -> int | float | date:
         lattice: Lattice = self._measure.steps.lattice
         return plain_value(constant_of(lattice, value_at(lattice, place)))
+
+
+def _points(steps: Steps) -> Any:
+    """Return the points of a column as an array or a list of plain values."""
+    lattice = steps.lattice
+    if lattice.origin is not None:
+        return list(steps.labels)
+    numbers = np.arange(lattice.low, lattice.high + 1) * lattice.step.numerator
+    return numbers if lattice.step.denominator == 1 else numbers / lattice.step.denominator
 
 
 def _shares(counts: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:

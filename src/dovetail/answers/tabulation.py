@@ -65,8 +65,7 @@ def tabulated(answer: Shown, most: int | None = None) -> Tabulation:
     names = [axis.field.name for axis in answer.query.named_by]
     constant = answer.query.measure.constant
     rows = []
-    listed = zip(answer.keys, answer.values(), answer.bars(answer.level), strict=True)
-    for keys, value, bar in list(listed)[:most]:
+    for keys, value, bar in answer.excerpt(most):
         rows.append((*map(label, keys), amount(value, bar, constant)))
     head = (*names, f"value, ± at {percent(answer.level)}")
     return Tabulation(head, tuple(rows), (*([False] * len(names)), True))

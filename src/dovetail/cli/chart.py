@@ -18,8 +18,8 @@ _WIDEST = 120
 _STYLES = {"text": "", "true": "dim", "sure": "cyan", "shade": "yellow"}
 
 
-def draw(screen: Console, lines: list[Line]) -> None:
-    """Print the lines with bars as wide as the screen allows."""
+def draw(screen: Console, lines: list[Line], of: int) -> None:
+    """Print the lines with bars as wide as the screen allows; there are `of` cells in all."""
     from rich.text import Text
 
     from dovetail.answers.chart import laid_out
@@ -28,13 +28,12 @@ def draw(screen: Console, lines: list[Line]) -> None:
         screen.print("(no cell)")
         return
     shown = [replace(line, label=_label(line.label)) for line in lines]
-    shown = shown[:MOST_ROWS] if screen.is_terminal else shown
     for parts in laid_out(shown, width=min(screen.width, _WIDEST), plain=screen.options.ascii_only):
         text = Text.assemble(*((part, _STYLES[kind]) for part, kind in parts))
         text.rstrip()
         screen.print(text, no_wrap=True, overflow="ignore", crop=False)
-    if len(shown) < len(lines):
-        screen.print(f"... and {len(lines) - len(shown):,} more cells; --csv prints all of them")
+    if len(shown) < of:
+        screen.print(f"... and {of - len(shown):,} more cells; --csv prints all of them")
 
 
 def _label(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .chart import draw
+from .chart import MOST_ROWS, draw
 from .descriptions import protected_in_words, question_in_words
 from .noise_syntax import spelled
 from .terminal import printable, say, stdout, table
@@ -21,16 +21,19 @@ def show(answer: Answer, places: dict[str, str]) -> None:
     """Print an answer with its price; `places` says where its schema and its ledger are."""
     from dovetail.answers.display import lines_of, titled
 
-    screen, lines = stdout(), lines_of(answer)
+    screen = stdout()
+    # Between the values of a distribution function nothing is lost: --csv has them all.
+    most = MOST_ROWS if screen.is_terminal or answer.query.measure.answered_as == "ranges" else None
+    lines = lines_of(answer, most)
     _mark(screen, answer)
     screen.print(printable(f"{titled(answer)}: {question_in_words(answer.query)}"), style="bold")
     if answer.query.grouped:
-        draw(screen, lines)
+        draw(screen, lines, answer.size)
     else:
         screen.print(lines[0].amount())
     screen.print()
     noise = spelled(answer.noise)
-    drawn = f"{noise}, drawn anew for every cell" if len(lines) > 1 else noise
+    drawn = f"{noise}, drawn anew for every cell" if answer.size > 1 else noise
     notes(screen, said(answer, drawn, places, answer.remarks(), answer.bounded))
 
 
@@ -118,9 +121,6 @@ def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:
     noise = f"{named}, drawn anew for every cell; measured as {answer.strategy}"
     texts = said(answer, noise, places, answer.remarks(), answer.bounded)
     notes(screen, texts | {"counts": "--csv prints them, --csv-folder writes a file for each table"})
-
-
-MOST_ROWS = 100
 
 
 def show_table(answer: TableAnswer, places: dict[str, str]) -> None:

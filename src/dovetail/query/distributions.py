@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -15,7 +16,7 @@ from .condition import Condition
 from .lattice import Lattice
 from .measures import Dispersion, QuantileValues, RankCounts
 from .partitions import Steps, axes_of, public_cells
-from .queries import condition, lattice, limited
+from .queries import RANKED, condition, lattice, limited
 from .schema import Table
 from .times import TIMES, kind_of_time, time_lattice
 
@@ -112,7 +113,7 @@ class Quantiles:
     """
 
     column: str
-    qs: tuple[Any, ...]
+    qs: Any  # one number or several; kept as a tuple
     low: Any = None
     high: Any = None
     step: Any = None
@@ -121,6 +122,10 @@ class Quantiles:
     keys: Any = None
     bins: Any = None
     kind: Kind = "disc"
+
+    def __post_init__(self) -> None:
+        one = isinstance(self.qs, str) or not isinstance(self.qs, Iterable)
+        object.__setattr__(self, "qs", (self.qs,) if one else tuple(self.qs))
 
     def checked(self, table: Table) -> Question:
         choice("kind", self.kind, ("disc", "cont"))
@@ -231,7 +236,7 @@ def _points(column: str, low: object, high: object, step: object, table: Table) 
     field = table.field(column, asked=next(filter(None, map(kind_of_time, (low, high))), "number"))
     if field.kind in TIMES:
         return time_lattice(field, table.schema.get(field.name), low, high, step)
-    return lattice(column, low, high, step, table)
+    return lattice(column, low, high, step, table, RANKED)
 
 
 def _widths(cells: int) -> tuple[int, ...]:

@@ -243,11 +243,13 @@ class Steps:
     @property
     def labels(self) -> tuple[Constant, ...]:
         """Return the point of each cell, in order."""
-        whole, lattice = self.field.kind == "integer", self.lattice
-        points = (constant_of(lattice, value_at(lattice, place)) for place in range(self.cells))
-        return tuple(
-            int(p) if whole and isinstance(p, Fraction) and p.denominator == 1 else p for p in points
-        )
+        return tuple(map(self.label, range(self.cells)))
+
+    def label(self, place: int) -> Constant:
+        """Return the point of one cell."""
+        point = constant_of(self.lattice, value_at(self.lattice, place))
+        whole = self.field.kind == "integer" and isinstance(point, Fraction) and point.denominator == 1
+        return int(point) if whole else point  # type: ignore[arg-type]
 
     @property
     def cells(self) -> int:

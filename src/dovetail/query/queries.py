@@ -23,6 +23,8 @@ from .schema import Table
 
 # Beyond this, lattice points are no longer exact in the engines' double arithmetic.
 LARGEST_LATTICE = 2**52
+# What columns can be asked about, in sentences that refuse others.
+SUMMED, RANKED = "only numbers can be summed", "only numbers, days and times can be ranked"
 
 
 class Query(Protocol):
@@ -223,11 +225,11 @@ def public_bounds(field: Field, table: Table) -> dict[str, Any]:
     return declared_bounds(table.schema.get(field.name))
 
 
-def lattice(column: str, low: object, high: object, step: object, table: Table) -> Lattice:
+def lattice(column: str, low: object, high: object, step: object, table: Table, can: str = SUMMED) -> Lattice:
     """Check the bounds of a sum: public, apart, and whole multiples of the step."""
     field = table.field(column, asked="number")
     if field.kind not in ("integer", "number"):
-        raise InvalidQuery(f"The type of {field.name} is {field.kind}; only numbers can be summed.")
+        raise InvalidQuery(f"The type of {field.name} is {field.kind}; {can}.", "Name another column.")
     given = {"low": low, "high": high, "step": step}
     declared = public_bounds(field, table)
     low, high, step = (declared[name] if value is None else value for name, value in given.items())

@@ -36,7 +36,7 @@ Kind: TypeAlias = Literal["disc", "cont"]
 _MOST_LAWS = 128
 # Cells whose variances are computed together, and columns whose quick bars are kept.
 _AT_ONCE, _KEPT_CELLS = 1 << 17, 10**5
-_BAND_POINTS = 64
+_BAND_POINTS = 128
 _ROUGHLY, _FINELY = 0.02, 0.003
 _ORDERS = np.geomspace(0.2, 2.0, 24)
 _CHANCE = "Give the chance to miss, for example 0.05."

@@ -153,3 +153,38 @@ def test_bars_of_persons_and_replaced_rows_pay_for_all_levels(tmp_path: Path) ->
         least = session.quote(dv.Minimum("x"), noise=Geometric(1))
         levels = len(least.asked[0].noises)
         assert least.charge.epsilon == 2 * levels
+
+
+def test_of_many_values_some_are_printed_and_all_are_in_the_table(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        wide = session.ranges("x", low=0, high=1_999, step=1, by="k", noise=QUIET)
+        assert wide.size == 6_000
+        lines = str(wide).splitlines()
+        assert lines[0].startswith("a, 0 ")
+        assert lines[20].startswith("b, 0 ")
+        assert lines[59].startswith("c, 1999 ")
+        assert lines[60] == "... and 5,940 more cells"
+        shown = wide.excerpt(60)
+        band = wide.cdf(group=("b",), level=wide.level)
+        for (group, point), value, bar in shown[20:40]:
+            assert group == "b"
+            there = [band[end][point].as_py() for end in ("value", "low", "high")]
+            assert list(map(float, (value, bar.low, bar.high))) == pytest.approx(there, abs=1e-9)
+        few = session.ranges("x", noise=QUIET)
+        assert few.excerpt(60) == few.excerpt()
+        assert [keys for keys, _, _ in few.excerpt()] == few.keys
+
+
+def test_points_between_whole_numbers_read_as_decimals(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        halves = session.ranges("x", low=0, high=19, step="0.5", noise=QUIET)
+        assert halves.cdf()["x"].to_pylist()[:3] == [0.0, 0.5, 1.0]
+        assert str(halves).splitlines()[1].startswith("0.5 ")
+        thirds = session.ranges("x", low=0, high=18, step="1/3", noise=QUIET)
+        assert thirds.cdf()["x"].to_pylist() == [float(Fraction(place, 3)) for place in range(55)]
+
+
+def test_one_quantile_needs_no_list(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        assert session.quantiles("x", 0.5, noise=QUIET).value == 12
+        assert session.quantiles("x", "0.5", noise=QUIET).stored

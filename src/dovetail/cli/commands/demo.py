@@ -156,7 +156,7 @@ def _session(screen: Console, source: Source, chosen: Design, folder: Path) -> N
         answer = session.histogram("education", plan=plan)
         lines = _beside_the_truth(answer, source)
         screen.print("Noisy counts with 95 % intervals; the second number is the truth.", style="dim")
-        draw(screen, lines)
+        draw(screen, lines, len(lines))
         kept = sum(line.low <= (line.true or 0) <= line.high for line in lines)
         screen.print(
             f"\nThe truth lies inside {kept} of these {len(lines)} intervals (95 out of 100 are promised). "

@@ -12,7 +12,17 @@ from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.canonical import Question
 from dovetail.query.condition import Condition, Missing, every
 from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
-from dovetail.query.queries import Count, CountDistinct, Histogram, Mean, Query, Sum, public_bounds
+from dovetail.query.queries import (
+    RANKED,
+    SUMMED,
+    Count,
+    CountDistinct,
+    Histogram,
+    Mean,
+    Query,
+    Sum,
+    public_bounds,
+)
 from dovetail.query.schema import Table
 from dovetail.query.times import TIMES
 
@@ -302,8 +312,8 @@ class Aggregates:
     def _bounds(self, node: Any, name: str, *, times: bool = False) -> tuple[Any, Any, Any]:
         kind = self.table.kind(name)
         if kind not in ("integer", "number", None) and not (times and kind in TIMES):
-            can = "only numbers, days and times can be ranked" if times else "only numbers can be summed"
-            raise self.refuse(node, f"The type of {name} is {kind}; {can}.")
+            can = RANKED if times else SUMMED
+            raise self.refuse(node, f"The type of {name} is {kind}; {can}.", "Name another column.")
         low, high, step = public_bounds(self.table.field(name, asked="number"), self.table).values()
         if None in (low, high, step):
             method = _METHODS.get(type(node), "std" if isinstance(node, _DEVIATIONS) else "variance")
