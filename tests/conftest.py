@@ -16,6 +16,9 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
+# Programs that tests start would compile the package anew each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
 settings.load_profile("dovetail")
