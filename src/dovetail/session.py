@@ -123,13 +123,15 @@ class Session(AskingMarginals):
             self.close()
             raise
 
-    def on_behalf_of(self, analyst: str) -> Session:
+    def on_behalf_of(self, analyst: str, *, pacing: float | None = None) -> Session:
         """Return a session of another analyst on the same data, who sees and spends their own allotment.
 
         Columns that nobody has declared and reviewed do not exist for it. It shares data and ledger with this
-        one, which closes them. The dataset must be on record.
+        one, which closes them. The dataset must be on record. With `pacing`, an answer is recorded and given
+        at a multiple of so many seconds after its charge, so that the time it takes says little of the rows.
         """
         account = self._ledger.catalogue.account(self.source.name, analyst).about(*self._said.vintages)
+        account = account.paced(pacing)
         made = copy(self)
         made._account, made._borrowed, made._default = account, True, None
         made._table = self._table.public()

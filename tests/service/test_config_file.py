@@ -62,7 +62,7 @@ def test_every_setting_is_read(place: Path) -> None:
     assert settings.ledger == str(place.parent / "a.ledger")
     assert settings.connections == {"clinic": "postgresql://reader:hush@db/clinic"}
     assert "hush" not in repr(settings.datasets)
-    assert settings.pacing == {"people": 2.0}
+    assert settings.datasets[0].pacing == 2.0
     people, adult = settings.datasets
     assert people.budget == Budget.approximate(3, "1e-6")
     assert adult.answers == "shared"

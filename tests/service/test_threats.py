@@ -343,17 +343,6 @@ def test_who_asks_too_often_waits(started: Any) -> None:
     assert "retry-after" in house.ann.get("/v1/me").headers
 
 
-def test_answers_leave_at_ticks(started: Any) -> None:
-    from time import monotonic
-
-    house = started(pacing={"adult": 0.5})
-    for number in range(3):
-        body = COUNT | {"question": {"ask": "count", "where": f"age > {number}"}}
-        begun = monotonic()
-        assert house.ann.post("/v1/datasets/adult/answers", body).status_code == 200
-        assert monotonic() - begun >= 0.5
-
-
 def test_every_reply_has_the_headers_that_browsers_obey(house: Any) -> None:
     for reply in (house.nobody.get("/"), house.ann.get("/v1/me"), house.nobody.get("/v1/nowhere")):
         assert "default-src 'none'" in reply.headers["content-security-policy"]

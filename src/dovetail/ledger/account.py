@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
+from time import monotonic, sleep
+from typing import Self
 
 from dovetail.errors import LedgerError
 from dovetail.release.account import Request, Reservation, StoredAnswer
@@ -21,6 +24,8 @@ _LONGEST_REASON = 200
 
 class DatasetAccount(AccountPlans):
     """The account of one dataset in a ledger, as a release needs it (see `release.account.Account`)."""
+
+    _tick: float | None = None
 
     @property
     def begun(self) -> DatasetAccount:
@@ -76,8 +81,25 @@ class DatasetAccount(AccountPlans):
             paid = self._use_plan(pen, request, principal, chosen)
         return requests.begin(pen, asking, principal, paid, self._store.lease)
 
+    def paced(self, tick: float | None) -> Self:
+        """Return this account with a clock: whatever became of a reservation is recorded at its next tick.
+
+        Ticks follow each other every `tick` seconds from the reservation on. What took less time looks
+        alike to everybody: until the tick it is under way, and its date is that of the tick.
+        """
+        if tick is None:
+            return self
+        made = copy(self)
+        made._tick = tick
+        return made
+
+    def _await_tick(self, reservation: Reservation) -> None:
+        if self._tick is not None:
+            wait_for_tick(reservation.begun, self._tick)
+
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
+        self._await_tick(reservation)
         with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
             found = requests.attempt_of(pen, reservation, self._dataset, self.name)
             returned = runs.end_hold(pen, found[1], self._dataset)
@@ -85,6 +107,7 @@ class DatasetAccount(AccountPlans):
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
+        self._await_tick(reservation)
         with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
             found = requests.attempt_of(pen, reservation, self._dataset, self.name)
             requests.close(pen, found, "failed", {"reason": reason[:_LONGEST_REASON]})
@@ -103,6 +126,12 @@ class DatasetAccount(AccountPlans):
             row, principal, _ = self._asking(connection, composed("analyst", request.analyst))
             chosen = self._chosen(connection, row, request.vintages, request.version)
             return requests.stored_answer(connection, Asking(request, row, principal, chosen))
+
+
+def wait_for_tick(begun: float, tick: float) -> None:
+    """Wait until a whole number of ticks, one at least, has passed since something began."""
+    passed = monotonic() - begun
+    sleep(tick * (int(passed / tick) + 1) - passed)
 
 
 def check_request(request: Request) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ class Reservation:
     """Permission to touch the data: the charge is already recorded as spent.
 
     `attempt` counts who took it over after a lease was over; `public` is what outsiders may see of it.
+    `begun` is when, by the clock of this process.
     """
 
     id: int
     attempt: int = 1
     public: str = ""
+    begun: float = field(default_factory=monotonic, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dovetail.answers.payment import Payment
 from dovetail.answers.plan import Plan
-from dovetail.check import integer
+from dovetail.check import integer, positive
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.errors.remedies import Give, SeePlans
 from dovetail.noise import Noise, from_dict
@@ -37,6 +37,7 @@ _PAID = (
     "fresh",
     "sensitivity",
 )
+_LONGEST_TICK = 60
 _EXAMPLE_PAY: Any = {"within": 10, "probability": 0.95}
 
 
@@ -123,6 +124,16 @@ def read_budget(name: str, said: Any) -> Budget:
     if said.get("currency") not in (None, made.currency):
         raise InvalidParameter("currency", said["currency"], f"{made.currency}, as the other members say")
     return made
+
+
+def read_pacing(said: Any) -> float | None:
+    """Return the seconds between the moments at which answers leave; 0 is at once, None not said."""
+    if said is None or (said == 0 and not isinstance(said, bool)):
+        return None if said is None else 0.0
+    seconds = float(positive("pacing", said, "Seconds, such as 2."))
+    if seconds > _LONGEST_TICK:
+        raise InvalidParameter("pacing", said, f"at most {_LONGEST_TICK} seconds")
+    return seconds
 
 
 def read_noise(said: Any) -> Noise:

@@ -15,7 +15,7 @@ from dovetail.errors import DataError, InvalidParameter
 from dovetail.privacy import Budget
 from dovetail.query import Schema
 
-from .bodies import read_budget
+from .bodies import read_budget, read_pacing
 from .forms import ABOUT
 from .oidc import Provider
 from .settings import Declared, Limits, Settings
@@ -53,15 +53,9 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
     datasets = {
         name: _dataset(name, _table(said["datasets"], name), here) for name in _table(said, "datasets")
     }
-    pacing = {
-        name: float(positive("pacing", each["pacing"], "Seconds, such as 2."))
-        for name, each in _table(said, "datasets").items()
-        if "pacing" in each
-    }
     made: dict[str, Any] = {
         "ledger": _ledger(service, here),
         "datasets": tuple(declared for declared, _ in datasets.values()),
-        "pacing": pacing,
         "data_roots": {name: (here / place).resolve() for name, place in _table(said, "data_roots").items()},
         "connections": {name: _address(name, each) for name, each in _table(said, "connections").items()},
         "limits": _limits(_table(said, "limits")),
@@ -162,7 +156,8 @@ def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[Declared, 
     more = {
         key: said[key] for key in ("unit", "max_rows", "max_cells", "neighbours", "answers") if key in said
     }
-    declared = Declared(name, source, _budget(said.get("budget")), about=about, **more)
+    pacing = read_pacing(said.get("pacing"))
+    declared = Declared(name, source, _budget(said.get("budget")), about=about, pacing=pacing, **more)
     return declared, _schema(said, source, here)
 
 

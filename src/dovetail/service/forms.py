@@ -126,6 +126,7 @@ def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> 
         "answers": "shared" if entry.answers == "shared" else "own",
         "public": bool(said.get("public")),
         "retired": entry.retired,
+        "pacing": said.get("pacing") or None,
         "version": entry.version,
         "budget": limit(entry.budget),
         "mine": _standing(mine),

@@ -17,6 +17,7 @@ from dovetail.ledger import Entry, Ledger
 from dovetail.query import Schema
 from dovetail.session import Session
 
+from .authentication import Caller
 from .registration import kept_schema
 from .settings import Settings
 from .sources import opened_source
@@ -37,8 +38,8 @@ class Offer:
     schema: Schema
     session: Session | None
     problem: str | None = None
-    sessions: dict[str, Session] = field(default_factory=dict)
-    runs: dict[tuple[str, str], Online] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
+    runs: dict[tuple[int, str], Online] = field(default_factory=dict)
 
     def opened(self) -> Session:
         """Return the session that reads the whole budget, or say that the data cannot be read."""
@@ -46,20 +47,26 @@ class Offer:
             raise DataError(str(self.problem), "Its curator knows more.")
         return self.session
 
-    def session_of(self, analyst: str) -> Session:
+    @property
+    def pacing(self) -> float | None:
+        """How many seconds lie between the moments at which answers leave, None for at once."""
+        return self.entry.said.get("pacing") or None
+
+    def session_of(self, caller: Caller) -> Session:
         """Return the session in which an analyst asks."""
-        found = self.sessions.get(analyst)
+        found = self.sessions.get(caller.principal.id)
         if found is None:
             if len(self.sessions) >= _MOST_SESSIONS:
                 self.sessions.clear()
-            found = self.sessions[analyst] = self.opened().on_behalf_of(analyst)
+            found = self.opened().on_behalf_of(caller.name, pacing=self.pacing)
+            self.sessions[caller.principal.id] = found
         return found
 
-    def keep_run(self, analyst: str, public: str, run: Online) -> None:
+    def keep_run(self, caller: Caller, public: str, run: Online) -> None:
         """Keep an online run open, which holds its true counts in memory; the oldest one is let go."""
         while len(self.runs) >= _MOST_RUNS:
             self.runs.pop(next(iter(self.runs)))
-        self.runs[analyst, public] = run
+        self.runs[caller.principal.id, public] = run
 
     def close(self) -> None:
         """Let go of the data."""
@@ -138,7 +145,7 @@ class Offers:
 
 def _same(one: Entry, other: Entry) -> bool:
     """Tell whether an open session still serves."""
-    names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
+    names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours", "pacing")
     return one.name == other.name and all(one.said.get(name) == other.said.get(name) for name in names)
 
 

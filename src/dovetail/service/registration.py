@@ -69,6 +69,7 @@ def description(declared: Declared, schema: Schema) -> dict[str, Any]:
     said: dict[str, Any] = {"source": dict(declared.source), "schema": schema_text(schema)}
     said |= {"unit": declared.unit, "max_rows": declared.max_rows, "max_cells": declared.max_cells}
     said |= {"neighbours": declared.neighbours, "public": bool(declared.about.get("public"))}
+    said |= {"pacing": declared.pacing}
     return said | {name: declared.about.get(name) for name in ABOUT}
 
 
@@ -99,3 +100,12 @@ def seed(settings: Settings, ledger: Ledger, schemas: Mapping[str, Schema]) -> N
                 f"The configuration of {declared.name!r} and the ledger differ in {', '.join(differing)}.",
                 "The ledger's record holds. Make the configuration agree, or change the record as a curator.",
             )
+    set_pacing(settings, ledger)
+
+
+def set_pacing(settings: Settings, ledger: Ledger) -> None:
+    """Record the pacing that the configuration says; the registry keeps it under every name of a dataset."""
+    said = {each.name: each.pacing for each in settings.datasets if each.pacing is not None}
+    for entry in ledger.catalogue.entries():
+        if entry.name in said and entry.said.get("pacing") != said[entry.name]:
+            ledger.catalogue.describe(entry.name, {**entry.said, "pacing": said[entry.name]})

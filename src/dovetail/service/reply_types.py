@@ -176,6 +176,7 @@ class DatasetSummary(TypedDict):
     answers: Literal["own", "shared"]
     public: bool
     retired: bool
+    pacing: float | None
     version: str | None
     budget: BudgetForm
     mine: StandingForm | None
@@ -328,7 +329,7 @@ class RunOffer(TypedDict):
 
 
 class RunForm(TypedDict):
-    """An online run; `updates_left` is how often it can still learn."""
+    """An online run; `updates_left` is how often it can still learn, null in the list of a paced dataset."""
 
     id: str
     dataset: str
@@ -336,7 +337,7 @@ class RunForm(TypedDict):
     queries: int
     base: Any
     updates: int
-    updates_left: int
+    updates_left: int | None
     within: Number | None
     promise: Any
     price: Amount

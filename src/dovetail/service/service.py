@@ -24,6 +24,7 @@ from .metrics import Metrics
 from .offers import Offer, Offers
 from .oidc import Tokens
 from .problems import Refused, not_found
+from .registration import set_pacing
 from .settings import Settings
 
 _MOST_REPLIES = 1000
@@ -81,6 +82,7 @@ class Service:
         kept = {name: getattr(self.settings, name) for name in ("ledger", "host", "port", "cookie_secret")}
         self.settings = replace(settings, **kept)
         self._rate = parse(self.settings.limits.rate)
+        set_pacing(self.settings, self.ledger)
         self.offers.reload(self.settings)
 
     def close(self) -> None:

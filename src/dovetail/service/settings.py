@@ -21,7 +21,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Declared:
     """A dataset that the configuration declares; the ledger's registry begins with it.
 
-    `source` says where the rows are, in the form that the registry keeps (see `sources.py`).
+    `source` says where the rows are, in the form that the registry keeps (see `sources.py`). Answers leave at
+    moments that lie `pacing` seconds apart; at once where it is 0, and as the record says where it is None.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Declared:
     max_cells: int | None = None
     neighbours: str = "add-remove"
     answers: str = "own"
+    pacing: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -77,7 +79,6 @@ class Settings:
     connections: Mapping[str, str] = field(default_factory=dict)
     datasets: tuple[Declared, ...] = ()
     first: First | None = None
-    pacing: Mapping[str, float] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True
     oidc: Provider | None = None

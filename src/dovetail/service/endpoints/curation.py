@@ -20,7 +20,7 @@ from dovetail.query import Column, Schema
 from dovetail.release.recall import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, GivenBudget, read_budget
+from dovetail.service.bodies import Body, GivenBudget, read_budget, read_pacing
 from dovetail.service.curator_reply_types import (
     BudgetChange,
     ConnectionForm,
@@ -81,6 +81,7 @@ class NewDataset(Body):
     budget: GivenBudget
     answers: str = "own"
     public: bool = False
+    pacing: float | int | None = None
     title: str | None = None
     description: str | None = None
     contact: str | None = None
@@ -88,7 +89,10 @@ class NewDataset(Body):
 
 
 class Changes(Body):
-    """What is said of a dataset from now on; what is left out stays."""
+    """What is said of a dataset from now on; what is left out stays.
+
+    `pacing` is the number of seconds between the moments at which answers leave; 0 lets them leave at once.
+    """
 
     name: str | None = None
     title: str | None = None
@@ -97,6 +101,7 @@ class Changes(Body):
     licence: str | None = None
     answers: str | None = None
     public: bool | None = None
+    pacing: float | int | None = None
     retired: bool | None = None
 
 
@@ -161,6 +166,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
             read_budget("budget", body.budget),
             answers=body.answers,
             about=about,
+            pacing=read_pacing(body.pacing),
             **protected,
         )
         if any(entry.name == body.name for entry in service.ledger.catalogue.entries()):
@@ -179,6 +185,7 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     offer = service.visible(caller, name)
     said = {key: value for key, value in body.model_dump().items() if value is not None}
     about = {key: said[key] for key in (*forms.ABOUT, "public") if key in said}
+    about |= {"pacing": read_pacing(said["pacing"])} if "pacing" in said else {}
     if about:
         service.ledger.catalogue.describe(name, {**offer.entry.said, **about}, by=caller.name)
     if "answers" in said:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from time import monotonic
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
@@ -53,7 +52,7 @@ def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
 async def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | Reply[Running]:
     """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
     key, service = idempotency_key(request), service_of(request)
-    begun, askers = monotonic(), list[Asker]()
+    askers = list[Asker]()
 
     def work() -> Reply[Answered]:
         askers.append(Asker.of(name, request))
@@ -62,9 +61,7 @@ async def answered(name: str, body: Ordering, request: Request) -> Reply[Answere
     def running() -> str | None:
         return askers[0].running(key) if askers else None
 
-    made = await within_patience(service, work, running)
-    await paced(service, name, begun)
-    return made
+    return await within_patience(service, work, running)
 
 
 async def within_patience(
@@ -98,20 +95,12 @@ def under_way(public: str) -> Reply[Running]:
     return reply(found, 202, Location=f"/v1/answers/{public}", Retry_After="1")
 
 
-async def paced(service: Service, name: str, begun: float) -> None:
-    """Let a reply leave at a tick that does not depend on the data; an overrun waits for the next one."""
-    tick = service.settings.pacing.get(name)
-    if tick:
-        spent = monotonic() - begun
-        await asyncio.sleep(tick * (int(spent / tick) + 1) - spent)
-
-
 class Asker:
     """Somebody who asks about a dataset that they hold a grant for."""
 
     def __init__(self, service: Service, caller: Caller, offer: Offer) -> None:
         self.service, self.caller, self.offer = service, caller, offer
-        self.session = offer.session_of(caller.name)
+        self.session = offer.session_of(caller)
         self._limits = service.settings.limits
 
     @classmethod

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
+from dovetail.ledger.account import wait_for_tick
 from dovetail.privacy import Budget
 from dovetail.query.canonical import Question
 from dovetail.query.partitions import Bins
@@ -26,6 +30,7 @@ from dovetail.service.bodies import (
     read_budget,
     read_queries,
 )
+from dovetail.service.offers import Offer
 from dovetail.service.problems import not_found
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import (
@@ -39,6 +44,7 @@ from dovetail.service.reply_types import (
 )
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
+from dovetail.service.settings import Limits
 
 from .questions import Asker
 
@@ -87,10 +93,11 @@ def opened(name: str, body: RunWish, request: Request) -> Reply[RunForm]:
     """Asked for again, it is the same run, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request)
-    run = asker.session.online(*body.columns, **_wanted(body))
-    state = next(each for each in asker.plans() if each.id == run.plan.id)
-    asker.offer.keep_run(asker.caller.name, state.public, run)
-    return reply(_run(state, asker.offer.entry.name), 201)
+    with paced(asker.offer):
+        run = asker.session.online(*body.columns, **_wanted(body))
+        state = next(each for each in asker.plans() if each.id == run.plan.id)
+        asker.offer.keep_run(asker.caller, state.public, run)
+        return reply(_run(state, asker.offer.entry.name), 201)
 
 
 @router.get("/v1/runs", summary="The runs that you may ask")
@@ -99,11 +106,13 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
     offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
-    found = []
+    found: list[RunForm] = []
     for offer in offers:
         if offer.entry.number in granted:
             states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
-            found += [_run(each, offer.entry.name) for each in states if read_run(each) is not None]
+            shown = [_run(each, offer.entry.name) for each in states if read_run(each) is not None]
+            # How far a question has got that is under way would show before its tick.
+            found += [each | {"updates_left": None} for each in shown] if offer.pacing else shown
     return reply({"runs": found, "next": None})
 
 
@@ -114,8 +123,12 @@ def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswe
     one_of(body)
     service = service_of(request)
     asker, state = _found(service, request, public)
-    limits = service.settings.limits
-    run = _reopened(asker, state)
+    with paced(asker.offer):
+        return reply(_answer(asker, state, body, service.settings.limits))
+
+
+def _answer(asker: Asker, state: PlanState, body: RunQuestion, limits: Limits) -> RunAnswered:
+    run, public = _reopened(asker, state), state.public
     table = None
     if body.sql is not None:
         selection = asker.session.read_sql(check_sql(body.sql, limits))
@@ -124,7 +137,18 @@ def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswe
     else:
         answers = run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
     shown = [_shown(json.loads(each.to_json()), public, each.query) for each in answers]
-    return reply({"run": public, "answers": shown, "table": table, "updates_left": run.updates_left})
+    return {"run": public, "answers": shown, "table": table, "updates_left": run.updates_left}
+
+
+@contextmanager
+def paced(offer: Offer) -> Iterator[None]:
+    """Let a run tell what happened at a tick: to open it again takes time that depends on the rows."""
+    begun = monotonic()
+    try:
+        yield
+    finally:
+        if offer.pacing is not None:
+            wait_for_tick(begun, offer.pacing)
 
 
 def _shown(said: dict[str, Any], public: str, question: Question) -> RunAnswerForm:
@@ -164,7 +188,7 @@ def _found(service: Service, request: Request, public: str) -> tuple[Asker, Plan
 
 def _reopened(asker: Asker, state: PlanState) -> Online:
     """Return a run as it was asked for: open here already, or opened again, which is free."""
-    kept = asker.offer.runs.get((asker.caller.name, state.public))
+    kept = asker.offer.runs.get((asker.caller.principal.id, state.public))
     if kept is not None:
         return kept
     run = read_run(state)
@@ -178,7 +202,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
         bins=bins or None,
         spend=None if spend is None else Budget.from_dict(spend),
     )
-    asker.offer.keep_run(asker.caller.name, state.public, opened)
+    asker.offer.keep_run(asker.caller, state.public, opened)
     return opened
 
 
