@@ -2,11 +2,12 @@
 
     python tests/mutants/campaign.py /tmp/mutants --number 400 --seed 1
 
-The folder gets a copy of the tree, one line of JSON a mutant, and a report. A run that was stopped goes on where it
-was. A mutant meets the tests of its own module first, then those that name it, then those of its package, and at
-last some that go through everything; only the quick ones, as in `make check`. Each file of tests
-is run in a fork of a process that has loaded all libraries, but nothing of Dovetail. `--parts 2` leaves out the last
-two, which cost most: a first look at many mutants.
+The folder gets a copy of the tree, one line of JSON a mutant, and a report. A run that was stopped goes on
+where it was. A mutant meets the doctests and the tests of its own module first, then files of tests that name
+what it defines, then those of its package, and at last some that go through everything; only the quick tests,
+as in `make check`. Each file is run in a fork of a process that has loaded all libraries, but nothing of
+Dovetail. Which lines a file of tests reaches is noted when it is first run: those that do not reach a mutant
+are left out.
 """
 
 from __future__ import annotations
@@ -25,16 +26,28 @@ from collections import defaultdict
 from collections.abc import Iterator
 from compileall import compile_dir
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+import coverage
 from mutations import Mutation, mutations
 
 ROOT = Path(__file__).parents[2]
 GUARDS = ("privacy", "pricing", "query/measures", "release", "ledger", "online", "service")
 # Of a service, what decides who may do what.
-SERVICE = ("authentication", "cookies", "gate", "oidc", "offers", "service", "bodies", "sources", "strict_json")
+SERVICE = (
+    "authentication",
+    "cookies",
+    "gate",
+    "oidc",
+    "offers",
+    "service",
+    "bodies",
+    "sources",
+    "strict_json",
+)
 THROUGHOUT = (
     "attack/test_compare.py",
     "attack/test_exact_loss.py",
@@ -43,11 +56,30 @@ THROUGHOUT = (
     "test_session.py",
 )
 QUICK = "not slow and not spark and not browser"
-LOADED = (
-    "numpy scipy.stats scipy.optimize scipy.signal scipy.special pyarrow pyarrow.parquet duckdb sqlalchemy sqlglot flint "
-    "cryptography.hazmat.primitives.ciphers hypothesis hypothesis.strategies fastapi fastapi.testclient structlog "
-    "mpmath pandas psycopg pytest dp_accounting.pld.privacy_loss_distribution"
-).split()
+LOADED = [
+    "numpy",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.special",
+    "pyarrow",
+    "pyarrow.parquet",
+    "duckdb",
+    "sqlalchemy",
+    "sqlglot",
+    "flint",
+    "cryptography.hazmat.primitives.ciphers",
+    "hypothesis",
+    "hypothesis.strategies",
+    "fastapi",
+    "fastapi.testclient",
+    "structlog",
+    "mpmath",
+    "pandas",
+    "psycopg",
+    "pytest",
+    "dp_accounting.pld.privacy_loss_distribution",
+]
 PROCESSOR, LONGEST = 150, 900  # seconds of a test run: what it computes, and what it takes on a busy machine
 _CLOSEST = 5
 DEAD = ("killed", "timeout")
@@ -76,7 +108,7 @@ def guarded() -> Iterator[str]:
 
 
 def chosen(number: int, seed: int, only: str) -> list[Mutant]:
-    """Return a sample of all mutants, the same for the same seed; small packages get more than their share."""
+    """Return a sample of all mutants; small packages get more than their share."""
     every: dict[str, list[Mutant]] = defaultdict(list)
     for file in guarded():
         if only in file:
@@ -92,6 +124,7 @@ def chosen(number: int, seed: int, only: str) -> list[Mutant]:
     return found
 
 
+@cache
 def tests_for(file: str, tree: Path, source: Path) -> list[list[str]]:
     """Return what a mutant of a module meets, in four parts: its own, closest, of its package, throughout."""
     tests, package, stem = tree / "tests", file.split("/")[0], Path(file).stem
@@ -107,7 +140,12 @@ def tests_for(file: str, tree: Path, source: Path) -> list[list[str]]:
     others = [path for path in texts if package in path.parts]
     seen: set[Path] = set()
     parts = []
-    for part in ([source / "dovetail" / file, *mirrors], closest, others, [tests / each for each in THROUGHOUT]):
+    for part in (
+        [source / "dovetail" / file, *mirrors],
+        closest,
+        others,
+        [tests / each for each in THROUGHOUT],
+    ):
         part = [path for path in part if path not in seen]
         seen.update(part)
         parts.append([str(path) for path in part])
@@ -122,32 +160,43 @@ def public_names(path: Path) -> set[str]:
     return {name for name in found if not name.startswith("_") and len(name) > 4}
 
 
-def run_tests(tree: Path, source: Path, tests: list[str], out: Path) -> None:
-    """Run tests in this process, which is a fork, and leave."""
+def run_tests(tree: Path, source: Path, tests: list[str], out: Path, reached: Path | None) -> None:
+    """Run tests in this process, which is a fork, and leave; note in a file which lines they reach."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR + 5))
     os.environ["PYTHONPATH"] = str(source)
     os.chdir(tree)
-    sys.path.insert(0, str(source))
-    sys.path.insert(0, str(tree / "tests"))
+    sys.path[:0] = [str(tree / "tests"), str(source)]
     sink = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(sink, 1)
     os.dup2(sink, 2)
-    pytest = importlib.import_module("pytest")
-    hypothesis = importlib.import_module("hypothesis")
+    pytest, hypothesis = map(importlib.import_module, ("pytest", "hypothesis"))
     # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("few", max_examples=30, database=None, phases=phases)
     hypothesis.settings.load_profile("few")
     quiet = ["--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
-    code = pytest.main(["-q", "-x", "-n0", "-m", QUICK, *quiet, f"--rootdir={tree}", *tests])
+    include = [f"{source}/dovetail/{guard}/*" for guard in GUARDS]
+    lines = coverage.Coverage(data_file=None, config_file=False, include=include) if reached else None
+    if lines is not None:
+        lines.start()
+    code = int(pytest.main(["-q", "-x", "-n0", "-m", QUICK, *quiet, f"--rootdir={tree}", *tests]))
+    if lines is not None and reached is not None and code in (0, 5):
+        lines.stop()
+        data = lines.get_data()
+        found = {name.partition("/dovetail/")[2]: data.lines(name) for name in data.measured_files()}
+        reached.write_text(json.dumps(found), encoding="utf-8")
     sys.stdout.flush()
-    os._exit(int(code))
+    os._exit(code)
 
 
-def outcome(tree: Path, source: Path, tests: list[str], out: Path) -> tuple[str, str]:
+def outcome(
+    tree: Path, source: Path, tests: list[str], out: Path, reached: Path | None = None
+) -> tuple[str, str]:
     """Return what tests say of a mutant, and which one failed; one that does not end counts as failed."""
-    child = multiprocessing.get_context("fork").Process(target=run_tests, args=(tree, source, tests, out))
+    child = multiprocessing.get_context("fork").Process(
+        target=run_tests, args=(tree, source, tests, out, reached)
+    )
     child.start()
     child.join(LONGEST)
     if child.exitcode is None:
@@ -174,27 +223,43 @@ def passes(test: str, tree: Path, out: Path) -> bool:
     return _sound[test]
 
 
-def tried(mutant: Mutant, tree: Path, source: Path, out: Path, parts: int) -> dict[str, Any]:
+def written(place: Path, text: str) -> None:
+    """Write a module and forget what was compiled of it."""
+    place.write_text(text, encoding="utf-8")
+    for old in (place.parent / "__pycache__").glob(f"{place.stem}.*"):
+        old.unlink()
+
+
+def reaches(note: Path, mutant: Mutant) -> bool:
+    """Tell whether a file of tests runs the statement of a mutant."""
+    first, last = mutant.made.lines
+    found = json.loads(note.read_text(encoding="utf-8")).get(mutant.file, [])
+    return any(first <= line <= last for line in found)
+
+
+def tried(mutant: Mutant, tree: Path, source: Path, out: Path) -> dict[str, Any]:
     """Return what became of a mutant."""
     place = source / "dovetail" / mutant.file
     original = (tree / "src/dovetail" / mutant.file).read_text(encoding="utf-8")
     verdict, by, begun, met = "survived", "", monotonic(), 0
-    place.write_text(mutant.made.applied(original), encoding="utf-8")
-    for old in (place.parent / "__pycache__").glob(f"{place.stem}.*"):
-        old.unlink()
+    written(place, mutant.made.applied(original))
     try:
-        for test in (test for part in tests_for(mutant.file, tree, source)[:parts] for test in part):
+        for test in (test for part in tests_for(mutant.file, tree, source) for test in part):
+            note = out.parent / "reached" / f"{test.rpartition('/tests/')[2].replace('/', '.')}.json"
+            own = note.name.endswith(".py.json") and "/tests/" in test
+            if own and note.exists() and not reaches(note, mutant):
+                continue
             met += 1
-            verdict, by = outcome(tree, source, [test], out)
+            verdict, by = outcome(tree, source, [test], out, note if own and not note.exists() else None)
             if verdict != "survived":
                 if not passes(by or test, tree, out):
                     raise AssertionError(f"{by or test} fails on the code as it is: {out}")
                 break
     finally:
-        place.write_text(original, encoding="utf-8")
+        written(place, original)
     made = mutant.made
     line = {"id": mutant.id, "file": mutant.file, "line": made.line, "words": made.words, "verdict": verdict}
-    return line | {"by": by, "parts": parts, "files": met, "seconds": round(monotonic() - begun, 1)}
+    return line | {"by": by, "files": met, "seconds": round(monotonic() - begun, 1)}
 
 
 def report(lines: list[dict[str, Any]]) -> str:
@@ -211,14 +276,16 @@ def report(lines: list[dict[str, Any]]) -> str:
     return "\n".join(rows + [f"{line['file']}:{line['line']} {line['words']}" for line in living])
 
 
-def worker(number: int, folder: Path, wanted: list[Mutant], done: set[str], workers: int, parts: int) -> None:
+def worker(number: int, folder: Path, wanted: list[Mutant], done: set[str], workers: int) -> None:
     """Try every so-many-th mutant."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False  # tests are compiled once
     for each in LOADED:
         importlib.import_module(each)
     tree, source = folder / "tree", folder / f"source{number}"
     for mutant in wanted[number::workers]:
         if mutant.id not in done:
-            line = tried(mutant, tree, source, folder / f"out{number}.txt", parts)
+            line = tried(mutant, tree, source, folder / f"out{number}.txt")
             with (folder / "results.jsonl").open("a", encoding="utf-8") as out:
                 out.write(json.dumps(line) + "\n")
             print(line["verdict"], line["seconds"], mutant.id, line["words"], flush=True)
@@ -228,7 +295,9 @@ def prepared(folder: Path, workers: int) -> None:
     """Copy the tree, once, and the sources for each worker."""
     tree = folder / "tree"
     if not tree.exists():
-        ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", "site", "out", "dist")
+        ignored = shutil.ignore_patterns(
+            ".git", ".venv*", "node_modules", "__pycache__", "site", "out", "dist"
+        )
         shutil.copytree(ROOT, tree, ignore=ignored)
     for number in range(workers):
         source = folder / f"source{number}"
@@ -250,18 +319,16 @@ def main() -> None:
     reading.add_argument("--seed", type=int, default=1)
     reading.add_argument("--only", default="", help="a part of the names of files")
     reading.add_argument("--workers", type=int, default=2)
-    reading.add_argument("--parts", type=int, default=4, help="how many of the four parts of tests are run")
     given = reading.parse_args()
     folder = given.folder.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "reached").mkdir(parents=True, exist_ok=True)
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     prepared(folder, given.workers)
     wanted = chosen(given.number, given.seed, given.only)
-    known = lines_of(folder / "results.jsonl").values()
-    done = {line["id"] for line in known if line["verdict"] in DEAD or line["parts"] >= given.parts}
+    done = set(lines_of(folder / "results.jsonl"))
     context = multiprocessing.get_context("spawn")
     running = [
-        context.Process(target=worker, args=(number, folder, wanted, done, given.workers, given.parts))
+        context.Process(target=worker, args=(number, folder, wanted, done, given.workers))
         for number in range(given.workers)
     ]
     for process in running:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,35 +29,38 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitAnd: ast.BitOr,
 }
-_NAMES = {
-    pair[side]: pair[1 - side]
-    for pair in (("min", "max"), ("ceil", "floor"), ("any", "all"), ("minimum", "maximum"), ("upper", "lower"))
-    for side in (0, 1)
-}
+_PAIRS = (("min", "max"), ("ceil", "floor"), ("any", "all"), ("minimum", "maximum"), ("upper", "lower"))
+_NAMES = {pair[side]: pair[1 - side] for pair in _PAIRS for side in (0, 1)}
 # Larger numbers are sizes, precisions and tolerances, where a little more or less is as good.
 _SMALL = 16
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change of a module: the line, what stood there, and what stands there now."""
+    """One change of a module: what stood where, what stands there now, and the lines of the statement."""
 
-    line: int
     kind: str
-    before: str
+    place: ast.expr | ast.stmt
     after: str
-    place: int
-    changed: ast.AST
+    lines: tuple[int, int]
+
+    @property
+    def line(self) -> int:
+        return self.place.lineno
 
     @property
     def words(self) -> str:
-        return f"{self.kind}: {self.before} → {self.after}"
+        return f"{self.kind}: {' '.join(ast.unparse(self.place).split())[:100]} → {self.after[:100]}"
 
     def applied(self, text: str) -> str:
-        """Return the changed module."""
-        tree = ast.parse(text)
-        old = list(_places(tree))[self.place]
-        return ast.unparse(ast.fix_missing_locations(_Swap(old, self.changed).visit(tree)))
+        """Return the changed module; every other line stays where it was."""
+        place, lines = self.place, text.encode().split(b"\n")
+        first, last = place.lineno - 1, (place.end_lineno or place.lineno) - 1
+        before, behind = lines[first][: place.col_offset], lines[last][place.end_col_offset :]
+        gap = b"\n" * (last - first)
+        new = self.after.encode()
+        new = new + gap if isinstance(place, ast.stmt) else b"(" + new + gap + b")"
+        return b"\n".join([*lines[:first], before + new + behind, *lines[last + 1 :]]).decode()
 
 
 def mutations(text: str) -> Iterator[Mutation]:
@@ -67,39 +69,32 @@ def mutations(text: str) -> Iterator[Mutation]:
     >>> [each.words for each in mutations("def f(x):\\n    return x < max(x, 2)")][:2]
     ['comparison: x < max(x, 2) → x <= max(x, 2)', 'comparison: x < max(x, 2) → x >= max(x, 2)']
     """
-    for place, node in enumerate(_places(ast.parse(text))):
+    for node, lines in _places(ast.parse(text), (1, 1)):
         for kind, changed in _changes(node):
-            yield Mutation(node.lineno, kind, _short(node), _short(changed), place, changed)
+            yield Mutation(kind, node, ast.unparse(changed), lines)
 
 
-def _short(node: ast.AST) -> str:
-    return " ".join(ast.unparse(node).split())[:100]
-
-
-class _Swap(ast.NodeTransformer):
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self._old, self._new = old, new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if node is self._old:
-            return ast.copy_location(copy.deepcopy(self._new), node)
-        self.generic_visit(node)
-        return node
-
-
-def _places(node: ast.AST) -> Iterator[ast.stmt | ast.expr]:
-    """Yield every statement and expression that a mistake could be in: no annotation, message or docstring."""
+def _places(node: ast.AST, lines: tuple[int, int]) -> Iterator[tuple[ast.stmt | ast.expr, tuple[int, int]]]:
+    """Yield every statement and expression that a mistake could be in: no annotation, no message."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST):
                 continue
+            within = _header(child) if isinstance(child, ast.stmt) else lines
             if isinstance(child, (ast.stmt, ast.expr)) and not _is_text(child):
-                yield child
+                yield child, within
             # What an error says is not looked at, only whether it is raised.
             if not isinstance(child, (ast.Raise, ast.Assert, ast.JoinedStr)) and not _is_type(child):
-                yield from _places(child)
+                yield from _places(child, within)
+
+
+def _header(statement: ast.stmt) -> tuple[int, int]:
+    """Return the lines of a statement without those of its body."""
+    body = getattr(statement, "body", None)
+    last = body[0].lineno - 1 if isinstance(body, list) else statement.end_lineno or statement.lineno
+    return statement.lineno, max(last, statement.lineno)
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -107,7 +102,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _is_type(node: ast.AST) -> bool:
-    """Tell whether a statement only serves readers: aliases of types, imports for them, lists of names."""
+    """Tell whether something only serves readers: aliases of types, imports for them, lists of names."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     if isinstance(node, ast.AnnAssign):
@@ -119,12 +114,9 @@ def _is_type(node: ast.AST) -> bool:
 
 def _changes(node: ast.stmt | ast.expr) -> Iterator[tuple[str, ast.AST]]:
     match node:
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            for other in _COMPARISONS[type(op)]:
-                yield "comparison", ast.Compare(left, [other()], [right])
-        case ast.Compare(left=left, ops=[first, *rest], comparators=both):
+        case ast.Compare(left=left, ops=[first, *rest], comparators=right):
             for other in _COMPARISONS[type(first)]:
-                yield "comparison", ast.Compare(left, [other(), *rest], both)
+                yield "comparison", ast.Compare(left, [other(), *rest], right)
         case ast.BoolOp(op=op, values=values):
             yield "and, or", ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
@@ -138,12 +130,10 @@ def _changes(node: ast.stmt | ast.expr) -> Iterator[tuple[str, ast.AST]]:
             if value > 0:
                 yield "constant", ast.Constant(value - 1)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=named) if name in _NAMES:
-            yield "swapped function", ast.Call(ast.Name(_NAMES[name], ast.Load()), args, named)
+            yield "swapped function", ast.Call(ast.Name(_NAMES[name]), args, named)
         case ast.Call(func=ast.Attribute(value=of, attr=name), args=args, keywords=named) if name in _NAMES:
-            yield "swapped function", ast.Call(ast.Attribute(of, _NAMES[name], ast.Load()), args, named)
+            yield "swapped function", ast.Call(ast.Attribute(of, _NAMES[name]), args, named)
         case ast.Expr(value=ast.Call()) | ast.Raise() | ast.AugAssign():
             yield "dropped statement", ast.Pass()
-        case ast.If(test=ast.Name() | ast.Call() | ast.Attribute(), body=body, orelse=orelse):
-            yield "turned condition", ast.If(ast.UnaryOp(ast.Not(), node.test), body, orelse)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             yield "swapped branches", ast.IfExp(test, orelse, body)
