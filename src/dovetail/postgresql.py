@@ -49,15 +49,17 @@ _TLS = Failure(
 )
 _HBA = Failure(
     "access",
-    "The server's rules (pg_hba.conf) let no such user, database and TLS mode in from here. Ask its keeper.",
+    "The server's rules (pg_hba.conf) do not allow this user, database and TLS mode from here. Ask its "
+    "administrator.",
 )
 _GRANT = Failure(
-    "grant", "The user lacks a right on the server. Ask its keeper to grant it (CONNECT, USAGE, SELECT)."
+    "grant",
+    "The user lacks a right on the server. Ask its administrator to grant it (CONNECT, USAGE, SELECT).",
 )
 _TABLE = Failure("table", "The table is not there. Correct its name, or the schema's.")
 _FULL = Failure("connections", "The server has no connection left for this user. Try again later.")
 _STARTING = Failure("server", "The server is starting up or shutting down. Try again later.")
-_STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its keeper.")
+_STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its administrator.")
 _REFUSED = Failure("server", "The server refused the connection; its own log says why.")
 
 # A refused connection comes without a code, so its words are read. The first that fits counts.

@@ -86,7 +86,9 @@ def test_exponents_that_are_wrong_far_out_fail(noise, from_, monkeypatch):
     monkeypatch.setattr(
         type(noise), "refusals", lambda self, k: floats(self, k) * np.where(np.abs(k) > start, 0.999, 1.0)
     )
-    assert "the exponents of refusing do not make the law" in wrong_refusals(noise, sampler_for(noise))
+    assert "the exponents of rejecting do not make the distribution" in wrong_refusals(
+        noise, sampler_for(noise)
+    )
 
 
 @pytest.mark.parametrize("noise", REJECTING, ids=repr)
@@ -142,7 +144,7 @@ def test_tables_of_finite_support_fail():
     # Cut where the mass beyond is below 2^-64: the thresholds are right, the law behind them is not.
     far = build(TruncatedGeometric(1, 60))
     found = certify(Geometric(1), far)
-    assert "draws beyond the tables ask another law" in found.findings
+    assert "draws beyond the tables use another distribution" in found.findings
 
 
 @pytest.mark.parametrize("noise", [NARROW, WIDE], ids=repr)

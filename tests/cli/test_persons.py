@@ -103,7 +103,9 @@ def test_half_of_what_persons_need_is_a_usage_error(
 
 def test_a_planned_accuracy_is_not_promised_for_many_rows_of_one_person(run, visits: Path) -> None:
     asked = ("--within", "20", "--queries", "3", "--budget", "epsilon=3")
-    assert "planned for counts only" in run("release", "visits.csv", *WARDS, *PERSONS, *asked, code=2).stderr
+    assert (
+        "Only counts can be planned" in run("release", "visits.csv", *WARDS, *PERSONS, *asked, code=2).stderr
+    )
     shown = run("release", "visits.csv", "--distinct", *WARDS, *PERSONS, *asked).stdout
     assert "± 20" in shown
     assert "1 of the 3 answers of this plan" in shown
@@ -113,7 +115,7 @@ def test_whom_the_first_budget_protects_is_asked_and_a_flag_answers(run, tmp_pat
     Path("stays.csv").write_text("ward,patient_id\na,1\n")
     words = ("release", "stays.csv", "--noise", "geometric:0.2", "--budget", "epsilon=1")
     refused = run(*words, code=2).stderr
-    assert "patient_id seems to tell persons apart" in refused
+    assert "patient_id seems to identify persons" in refused
     assert "--unit patient_id --max-rows 5 protects each person with all their rows" in refused
     assert "--rows protects single rows" in refused
     assert not Path("stays.csv.ledger").exists()

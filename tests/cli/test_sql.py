@@ -57,7 +57,7 @@ def test_planned_answers_pay_for_a_select_too(run) -> None:
     assert "± 20" in text
     assert "1 of the 2 answers of this plan" in text
     refused = run("sql", "adult", "SELECT SUM(age) FROM data", *asked, code=2)
-    assert "planned for counts only, whose error alone it can promise" in refused.stderr
+    assert "Only counts can be planned with an accuracy" in refused.stderr
 
 
 def test_a_picture_of_a_select_is_written(run, tmp_path: Path) -> None:

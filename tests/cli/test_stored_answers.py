@@ -51,7 +51,7 @@ def test_an_answer_that_is_exact_enough_is_free(run, people: Path) -> None:
 def test_a_price_that_nobody_typed_needs_a_yes(run) -> None:
     words = ("adult", "--within", "1", "--probability", "0.99999", "--budget", "epsilon=20")
     refused = run("release", *words, code=2).stderr
-    assert "A price that high has to be typed" in refused
+    assert "Confirm a price this high" in refused
     assert re.search(r"add --yes, or --epsilon \d+\.\d+ instead of --within\. Epsilon 1 would buy ±", refused)
     run("sql", "adult", "SELECT COUNT(*) FROM data", *words[1:], code=2)
     run("release", *words, "--yes")

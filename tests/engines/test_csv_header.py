@@ -60,11 +60,11 @@ def test_a_folder_s_columns_are_matched_by_name(months: Path) -> None:
     ("content", "said"),
     [
         ("age\n1\n", "columns of 'may.csv' are not those of 'jan.csv': it lacks 'sex'"),
-        ("age,sex,name\n1,F,ann\n", "it has 'name' besides"),
-        ("alter,sex\n1,F\n", "it lacks 'age' and has 'alter' besides"),
-        ("Age,sex\n1,F\n", "it lacks 'age' and has 'Age' besides"),
+        ("age,sex,name\n1,F,ann\n", "it has 'name' too"),
+        ("alter,sex\n1,F\n", "it lacks 'age' and has 'alter' too"),
+        ("Age,sex\n1,F\n", "it lacks 'age' and has 'Age' too"),
         ("age;sex\n1;F\n", "'may.csv' separates its columns by a semicolon, 'jan.csv' by a comma"),
-        ("40,F\n50,M\n", "it lacks 'age', 'sex' and has '40', 'F' besides"),
+        ("40,F\n50,M\n", "it lacks 'age', 'sex' and has '40', 'F' too"),
         ("", "'may.csv' is empty"),
     ],
 )

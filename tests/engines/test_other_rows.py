@@ -159,7 +159,7 @@ def test_a_column_of_nothing_but_missing_values_declares_no_type(name: str, tmp_
     engine = connect(source)
     assert engine.columns()["x"].kind is None
     assert engine.columns()["x"].usable
-    with pytest.raises(InvalidQuery, match="Nothing declares the type of x"):
+    with pytest.raises(InvalidQuery, match="The type of x is not declared"):
         Sum("x", low=0, high=1, step=1).checked(Schema().table(engine.columns()))
     engine.close()
     for kind in KINDS:

@@ -94,7 +94,7 @@ def test_files_that_measure_a_time_in_different_units_are_refused(spark: Any, tm
 
 def test_a_column_of_nothing_but_missing_values_declares_no_type(spark: Any) -> None:
     source = Source.of(spark.sql("SELECT NULL AS x, 1 AS n"), name="rows")
-    with pytest.raises(dv.InvalidQuery, match="Nothing declares the type of x"):
+    with pytest.raises(dv.InvalidQuery, match="The type of x is not declared"):
         ask(source, Sum("x", low=0, high=1, step=1))
     assert ask(source, Sum("x", low=0, high=1, step=1), Column("x", "number")) == [0]
 

@@ -62,7 +62,7 @@ def frames() -> list[Any]:
 def test_a_column_without_a_type_is_never_taken_for_numbers(tmp_path: Path, query: Any) -> None:
     said = set()
     for source in [csv(tmp_path, "x\n1\n2\n"), *(Source.of(frame, name="rows") for frame in frames())]:
-        with pytest.raises(InvalidQuery, match="Nothing declares the type of x") as caught:
+        with pytest.raises(InvalidQuery, match="The type of x is not declared") as caught:
             ask(source, query)
         said.add(str(caught.value))
     assert len(said) == 1, "the values of a frame decided what is said"

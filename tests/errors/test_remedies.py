@@ -29,6 +29,7 @@ from dovetail.errors.remedies import (
     LeaveOut,
     PayKnowingly,
     Remedy,
+    ShareBudget,
     Spend,
 )
 from dovetail.service import error_words as http
@@ -50,7 +51,12 @@ EXAMPLES = {
     Give: [Give(name) for name in sorted({*python.PARAMETERS, *command_line.PARAMETERS, *http.PARAMETERS})],
     Install: [Install("spark")],
     KeepOne: [KeepOne(("within", "spend"))],
-    PayKnowingly: [PayKnowingly("7.5"), PayKnowingly("7.5", Fraction(3), Fraction(19, 20))],
+    PayKnowingly: [
+        PayKnowingly("7.5"),
+        PayKnowingly("7.5", Fraction(3), Fraction(19, 20)),
+        PayKnowingly("7.5", answers=20),
+    ],
+    ShareBudget: [ShareBudget(), ShareBudget("visits", "visits.csv.ledger")],
     Spend: [Spend("0.1")],
     LeaveOut: [LeaveOut("clamp"), LeaveOut("max_rows")],
 }

@@ -128,7 +128,7 @@ def test_a_vintage_says_which_rows_they_are_and_pays_from_its_own(tmp_path: Path
             assert (answer.stored, answer.vintages) == (True, (label,))
             assert f"visits {label}" in answer.plot().get_title()
             session.count(where="ward = '1'", spend=dv.Budget.pure("0.75"))
-            with pytest.raises(dv.BudgetExceeded, match="there remains epsilon 0"):
+            with pytest.raises(dv.BudgetExceeded, match="but only epsilon 0"):
                 session.count(where="ward = '2'", noise=COST)
     with Ledger.open(place) as ledger:
         assert "remains epsilon 0 of jan" in str(ledger.show())

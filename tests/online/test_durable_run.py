@@ -124,7 +124,7 @@ def test_updates_end_and_unchecked_answers_go_on(session: dv.Session) -> None:
     assert "unchecked" in str(guess)
     with pytest.raises(InvalidQuery, match="not checked"):
         guess.interval()
-    with pytest.raises(InvalidQuery, match="make no table"):
+    with pytest.raises(InvalidQuery, match="not shown as a table"):
         run.sql("SELECT sex, level, COUNT(*) FROM data GROUP BY sex, level", unchecked=True)
 
 

@@ -70,3 +70,17 @@ def test_a_select_and_a_batch_are_asked_about_too(tmp_path: Path) -> None:
         assert "Epsilon 1 would buy" not in str(caught.value)
         quote = session.quote(text, within=1, probability="0.99999")
         assert session.lay_out(text, session.answer(quote)).value == pytest.approx(32561, abs=20)
+
+
+def test_the_price_of_answers_that_are_planned_together_is_asked_about(tmp_path: Path) -> None:
+    with opened(tmp_path, dv.Budget.pure(100)) as session:
+        pay: dict[str, Any] = {"within": 5, "queries": 20}
+        with pytest.raises(CostlyAnswer, match="for 20 answers together") as caught:
+            session.count(**pay)
+        # An equal share of epsilon 1: geometric noise of 1/20.
+        assert f"would buy ±{Geometric('0.05').quantile_abs(0.95)} with" in str(caught.value)
+        assert not (tmp_path / "a.ledger").exists()
+        quote = session.quote(dv.Count(), **pay)
+        session.answer(quote)
+        # The plan is open: its other answers cost nothing more.
+        assert session.count(where="age > 30", **pay).paid_by is not None

@@ -118,7 +118,7 @@ def test_without_a_budget_the_currency_is_that_of_the_price() -> None:
 
 
 def test_a_plan_by_accuracy_is_for_counts_and_says_so() -> None:
-    with pytest.raises(dv.InvalidQuery, match="planned for counts only"):
+    with pytest.raises(dv.InvalidQuery, match="Only counts can be planned"):
         quoted(dv.Sum("age"), within=500, queries=3)
     with pytest.raises(dv.InvalidParameter, match="plan"):
         quoted(dv.Histogram("city", keys="discover"), queries=3)

@@ -54,7 +54,7 @@ def test_the_first_charge_must_say_whom_it_protects(tmp_path: Path) -> None:
             with pytest.raises(InvalidParameter) as caught:
                 ask()
             said = str(caught.value)
-            assert "patient_id seems to tell persons apart" in said
+            assert "patient_id seems to identify persons" in said
             assert "unit='patient_id' with max_rows=5 protects each person with all their rows" in said
             assert 'protects="rows" protects single rows' in said
     with pytest.raises(InvalidParameter, match="seems to tell persons apart"):

@@ -52,7 +52,7 @@ def wrong_refusals(law: Law, tables: Refusing) -> list[str]:
     proposal = tables.inner.blocks.law
     target: object = tables.law
     if target != law or tables.law.proposal != proposal:
-        findings.append("draws are refused for another law")
+        findings.append("the rejection step is for another distribution")
     reach = tables.inner.blocks.begin(tables.inner.depth)
     points = sorted({reach * number**2 // _POINTS**2 for number in range(_POINTS)})
     with precision(_BITS):
@@ -85,7 +85,7 @@ def _wrong_exponents(law: Law, tables: Refusing, values: list[int]) -> list[str]
             proposed + exponent - (potential(law, k) or 0)
             for k, proposed, exponent in zip(values, _fallen(runs, values), exact, strict=True)
         }
-        findings += ["the exponents of refusing do not make the law"] * (len(sums) > 1)
+        findings += ["the exponents of rejecting do not make the distribution"] * (len(sums) > 1)
     both = np.array([*values, *(-k for k in values)], np.int64)
     floats = np.asarray(chosen.refusals(both), np.float64)
     wanted = np.array([float(exponent) for exponent in exact] * 2)

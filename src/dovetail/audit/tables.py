@@ -36,7 +36,7 @@ class Count:
 def check_tables(law: Law, tables: Sampler, findings: list[str]) -> Count:
     """Check every table of a sampler against the law; add to `findings` what is wrong."""
     if tables.blocks.law != law:
-        findings.append("draws beyond the tables ask another law")
+        findings.append("draws beyond the tables use another distribution")
     findings += _wrong_blocks(law, tables)
     findings += _wrong_spans(tables)
     findings += _wrong_thresholds(law, tables)

@@ -10,8 +10,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from dovetail.errors import BudgetMismatch
+
 from .error_report import STOPPED, report
 from .options import listing
+from .same_data_question import options_of_answer
 from .terminal import prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
@@ -43,11 +46,17 @@ class Frame(TyperGroup):
 
     debug = False
 
-    def main(self, *arguments: Any, **options: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:
         """Run a command and leave with its exit code."""
+        words = list(sys.argv[1:] if args is None else args)
+        options["standalone_mode"] = False
         try:
             with prepared():
-                code = super().main(*arguments, **options | {"standalone_mode": False})
+                try:
+                    code = super().main(words, *more, **options)
+                except BudgetMismatch as error:
+                    # Nothing was spent: with the answer, the same command runs from its beginning.
+                    code = super().main([*words, *options_of_answer(error)], *more, **options)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop before the user
             code = report(error, self.debug)
         if code == STOPPED:

@@ -81,6 +81,11 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.PayKnowingly: lambda remedy: (
         f"To pay that, add --yes, or --epsilon {remedy.epsilon} instead of --within.{bought(remedy)}"
+        if remedy.answers is None
+        else f"To pay that, add --yes.{bought(remedy)}"
+    ),
+    r.ShareBudget: lambda remedy: (
+        f"If they are, add {' '.join(map(quote, shared(remedy)))}, which charges that budget."
     ),
     r.SeePlans: lambda _: "`dovetail ledger show` lists the plans; --queries opens another.",
     r.ChangeBudget: lambda _: "The curator can change it with `dovetail ledger raise`.",
@@ -98,6 +103,17 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.StartWitness: lambda _: "`dovetail ledger witness` starts one.",
     r.Install: lambda remedy: f"pip install 'dovetail-dp[{remedy.extra}]'",
 }
+
+
+def shared(remedy: r.ShareBudget) -> list[str]:
+    """Return the options that say that data are the same as others with a budget.
+
+    >>> shared(r.ShareBudget("visits"))
+    ['--same-data', '--name', 'visits']
+    """
+    named = {"--name": remedy.name, "--ledger": remedy.ledger}
+    given = [(option, value) for option, value in named.items() if value is not None]
+    return ["--same-data", *(word for pair in given for word in pair)]
 
 
 def statement(error: DovetailError) -> str:

@@ -299,10 +299,11 @@ def _promise(design: Design, task: Task) -> list[str]:
     lines = []
     if design.point is not None:
         epsilon, delta = design.point
-        lines.append(f"  Whatever {answers} may show is with their row in the data at most")
         lines.append(
-            f"  {exp(min(epsilon, 700)):.3g} times as likely as without it, plus {delta:g}"
-            f" (epsilon {epsilon:.4g}, delta {delta:g})."
+            f"  Anything {answers} may show is at most {exp(min(epsilon, 700)):.3g} times as likely with"
+        )
+        lines.append(
+            f"  their row in the data as without it, plus {delta:g} (epsilon {epsilon:.4g}, delta {delta:g})."
         )
         lines.append(
             f"  The odds change by more than that factor with probability {total.above(epsilon):.2g}."

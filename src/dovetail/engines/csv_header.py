@@ -47,7 +47,7 @@ def _check_same(names: list[str], first: Path, found: list[str], file: Path) -> 
     extra = [name for name in found if name not in names]
     if lacking or extra:
         said = [f"lacks {', '.join(map(shown, lacking))}"] if lacking else []
-        said += [f"has {', '.join(map(shown, extra))} besides"] if extra else []
+        said += [f"has {', '.join(map(shown, extra))} too"] if extra else []
         raise DataError(
             f"The columns of {file.name!r} are not those of {first.name!r}: it {' and '.join(said)}.",
             "Give all files the same columns, or ask each on its own.",

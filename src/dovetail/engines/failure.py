@@ -29,7 +29,7 @@ def unreadable(
     _log.debug("The engine failed on %s", name, exc_info=error)
     return DataError(
         f"The data {name!r} cannot be read.",
-        f"{advice} The operator's log of 'dovetail.engine' has the engine's own words.",
+        f"{advice} The log of 'dovetail.engine' has the engine's own message.",
     )
 
 

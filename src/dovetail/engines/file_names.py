@@ -46,7 +46,7 @@ class PlainNames:
                 link.with_name(link.name + ".wal").symlink_to(log)
         except OSError as error:
             raise DataError(
-                f"The name {file.name!r} holds signs that a reader may take for a pattern, and no link "
+                f"The name {file.name!r} has characters that would be read as a pattern, and no link "
                 f"to it can be made: {error.strerror}.",
                 "Rename the file: letters, digits, '-', '_' and '.'.",
             ) from None
@@ -58,7 +58,7 @@ class PlainNames:
             if not _is_plain(Path(self._links.name).resolve()):
                 self.close()
                 raise DataError(
-                    "The name of the temporary folder holds signs that a reader may take for a pattern.",
+                    "The name of the temporary folder has characters that would be read as a pattern.",
                     "Set TMPDIR to another folder, or rename the file: letters, digits, '-', '_' and '.'.",
                 )
         return Path(self._links.name).resolve()

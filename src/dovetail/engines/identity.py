@@ -21,9 +21,9 @@ from .table_names import table_parts
 
 POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 NOT_KNOWN = (
-    "A file that was renamed or moved, its copies and hard links, views, partitions and copies of a table, "
-    "and a server under another name are not recognised: each would have a budget of its own, and what they "
-    "allow adds up."
+    "Dovetail does not recognise a file that was renamed or moved, its copies and hard links, views, "
+    "partitions and copies of a table, or a server under another name. Each would get a budget of its own, "
+    "and these budgets would add up."
 )
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
 # Without a schema, a table is that of the schema that databases begin with.

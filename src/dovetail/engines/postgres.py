@@ -85,7 +85,7 @@ class Postgres:
             if encoding != "UTF8":
                 raise DataError(
                     f"The database of {self._name!r} keeps its texts in {encoding}, so they cannot be "
-                    "compared letter by letter.",
+                    "compared character by character.",
                     "Use a database in UTF8.",
                 )
             spelled = self._table.sql("postgres")
@@ -96,7 +96,7 @@ class Postgres:
             if not connection.exec_driver_sql(granted, (number,)).scalar():
                 raise DataError(
                     f"This user may not read the table {spelled}.",
-                    "Ask the keeper of the database to GRANT SELECT on it.",
+                    "Ask the database administrator to GRANT SELECT on it.",
                 )
             self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}

@@ -175,7 +175,7 @@ def _frame_of(source: Source) -> tuple[Any, set[str]]:
         return session.table(source.table), set()
     if _PATTERN & set(source.table):
         raise DataError(
-            f"Spark would read {shown(source.table)} as a pattern, because of one of the signs "
+            f"Spark would read {shown(source.table)} as a pattern, because of one of the characters "
             f"{' '.join(sorted(_PATTERN))}.",
             "Name one file or a folder, and rename it if need be.",
         )

@@ -240,7 +240,7 @@ class LedgerError(DovetailError):
 
 
 class LedgerCorrupt(LedgerError):
-    """The ledger does not verify; it is not used until its keeper has looked."""
+    """The ledger does not verify; it cannot be used until this is resolved."""
 
 
 class LedgerBusy(LedgerError):

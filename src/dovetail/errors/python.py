@@ -71,6 +71,11 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     ),
     r.PayKnowingly: lambda remedy: (
         f"To pay that, ask with spend=Budget.pure({remedy.epsilon}) instead of within=.{bought(remedy)}"
+        if remedy.answers is None
+        else f"To pay that, answer a quote: session.answer(session.quote(...)).{bought(remedy)}"
+    ),
+    r.ShareBudget: lambda remedy: (
+        f"If they are, open the session with {', '.join(_shared(remedy))}, which charges that budget."
     ),
     r.SeePlans: lambda _: "See session.plans, or open a plan with session.plan(...).",
     r.ChangeBudget: lambda _: "The curator can change it with ledger.set_budget.",
@@ -135,6 +140,11 @@ def _joined(words: list[str], last: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+def _shared(remedy: r.ShareBudget) -> list[str]:
+    named = {"name": remedy.name, "ledger": remedy.ledger}
+    return ["same_data=True", *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
+
+
 def less(remedy: r.AskForLess) -> str:
     """Say what can still be asked; every front end has the same numbers."""
     smaller = "a smaller delta, " if remedy.smaller_delta else ""
@@ -148,7 +158,8 @@ def bought(remedy: r.PayKnowingly) -> str:
     """Say what an epsilon of 1 would buy; every front end has the same numbers."""
     if remedy.within is None or remedy.probability is None:
         return ""
-    return f" Epsilon 1 would buy {_error(remedy.within, remedy.probability)}."
+    each = "" if remedy.answers is None else " in each answer"
+    return f" Epsilon 1 would buy {_error(remedy.within, remedy.probability)}{each}."
 
 
 def _error(within: Fraction, probability: Fraction) -> str:

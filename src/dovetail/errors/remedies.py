@@ -142,11 +142,23 @@ class SeeContributions(Remedy):
 
 @dataclass(frozen=True, slots=True)
 class PayKnowingly(Remedy):
-    """Ask the same with this price, typed; an epsilon of 1 would buy an error of `within`, where known."""
+    """Ask the same with this price, typed; an epsilon of 1 would buy an error of `within`, where known.
+
+    `answers` is how many are planned and paid for together, if more than one.
+    """
 
     epsilon: str
     within: Fraction | None = None
     probability: Fraction | None = None
+    answers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBudget(Remedy):
+    """Say that data are the same as others with a budget, under their name and in their ledger."""
+
+    name: str | None = None
+    ledger: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

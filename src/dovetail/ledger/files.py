@@ -21,7 +21,7 @@ def present(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise LedgerError(f"The ledger {path} cannot be looked at: {error.strerror}.") from error
+        raise LedgerError(f"The ledger {path} cannot be read: {error.strerror}.") from error
     if path.is_dir():
         raise LedgerError(f"{path} is a folder; a ledger is a file.")
     if 0 < size < _LEAST:

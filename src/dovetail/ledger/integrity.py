@@ -14,7 +14,7 @@ from .pen import event_at
 from .schema import SCHEMA_VERSION, events, ledger
 from .state import EMPTY, total
 
-_ADVICE = "It is not used until its keeper has looked: run verify, or restore a backup."
+_ADVICE = "It cannot be used until this is resolved: run verify, or restore a backup."
 
 
 def check_opening(connection: Connection, witnessed: Head | None) -> Head:
@@ -22,15 +22,15 @@ def check_opening(connection: Connection, witnessed: Head | None) -> Head:
     check_version(connection)
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
-        raise LedgerCorrupt("The ledger has lost its head.", _ADVICE)
+        raise LedgerCorrupt("The head of the ledger is missing.", _ADVICE)
     head = Head(about.sequence, about.hash)
     last = connection.execute(select(func.max(events.c.sequence))).scalar_one() or 0
     if last != head.sequence or _recomputed(connection, about.identity, last) != head.hash:
-        raise LedgerCorrupt("The head of the ledger does not fit its last event.", _ADVICE)
+        raise LedgerCorrupt("The head of the ledger does not match its last event.", _ADVICE)
     said = EMPTY if last == 0 else json.loads(event_at(connection, last).content).get("state")
     if not about.state == said == total(connection):
         raise LedgerCorrupt(
-            "What the ledger holds is not what its last event says: a row was edited or put back.", _ADVICE
+            "The rows of the ledger do not match its last event: one was edited or put back.", _ADVICE
         )
     if witnessed is not None:
         _check_witness(connection, about.identity, head, witnessed)
@@ -41,7 +41,7 @@ def check_version(connection: Connection) -> None:
     """Refuse a ledger that this Dovetail cannot read as it is."""
     version = connection.execute(select(ledger.c.schema_version)).scalar_one_or_none()
     if version is None:
-        raise LedgerCorrupt("The ledger has lost its head.", _ADVICE)
+        raise LedgerCorrupt("The head of the ledger is missing.", _ADVICE)
     if version > SCHEMA_VERSION:
         raise LedgerError(
             f"This ledger has schema version {version}, newer than the version {SCHEMA_VERSION} "
@@ -51,7 +51,7 @@ def check_version(connection: Connection) -> None:
     if version < SCHEMA_VERSION:
         raise LedgerError(
             f"This ledger has schema version {version}; this Dovetail writes version {SCHEMA_VERSION}.",
-            "Migrate it on purpose, with a copy kept.",
+            "Migrate it; a copy of the old one is kept.",
             MigrateLedger(),
         )
 

@@ -50,7 +50,7 @@ def ledger_path(*identity: str, name: str | None = None) -> Path:
         if len(kept) > 1:
             raise LedgerError(
                 f"Several ledgers keep a budget of {name!r}: {', '.join(map(str, kept))}.",
-                "What they allow adds up. Name the one that pays.",
+                "Their budgets add up. Name the one that pays.",
                 Give("ledger"),
             )
     return kept[0] if kept else own
@@ -118,7 +118,7 @@ def _several(own: Path, kept: list[Path], inner: list[Path]) -> LedgerError:
         )
     return LedgerError(
         f"Some of these data have budgets in several ledgers: {listed}.",
-        "What they allow adds up. Ask each file on its own, or name the ledger that pays.",
+        "Their budgets add up. Ask about each file separately, or name the ledger that pays.",
         Give("ledger"),
     )
 

@@ -18,13 +18,13 @@ def refuse_charge(
         raise BudgetExceeded(
             f"This costs {charge}, and the limit of {name!r} is reached.",
             AskForLess(),
-            "Nothing was spent. Its curator knows what is left.",
+            "Nothing was spent. Ask the curator what is left.",
             requested=charge,
         )
     remaining = limit.remaining(spent)
     short = f"your allotment for {name!r}" if allotted else f"the budget of {name!r}"
     raise BudgetExceeded(
-        f"This costs {charge}, but of {short} ({limit}) there remains {remaining}.",
+        f"This costs {charge}, but only {remaining} remains of {short} ({limit}).",
         "Nothing was spent.",
         AskForLess(smaller_delta=charge.delta > remaining.delta > 0),
         requested=charge,

@@ -70,13 +70,13 @@ def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str
         raise BudgetMismatch(
             "These data are charged to the budget of "
             f"{first_name(connection, (exact or near)[0])!r}, not to that of {name!r}.",
-            "Open them under that name; of two budgets, what both allow adds up.",
+            "Open them under that name: two budgets would add up.",
         )
     if not exact and len(near) > 1:
         listed = ", ".join(repr(first_name(connection, each)) for each in near)
         raise BudgetMismatch(
             f"Parts of these data have budgets of their own: {listed}.",
-            "Ask each of them on its own; with one more budget, what all allow adds up.",
+            "Ask about each of them separately: one more budget would add to theirs.",
         )
     return min(exact or near, default=None)
 
@@ -120,9 +120,9 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
         raise LedgerError(f"{name!r} shares the budget of {first!r} already.", "Choose another name.")
     warnings.warn(
         SharedBudget(
-            f"{name!r} is a second name for the source of {first!r}, for a part of it or for more around it, "
-            "and shares its budget.",
-            f"Open it as {first!r}, or say that they share; of two budgets, what both allow adds up.",
+            f"{name!r} is a second name for the source of {first!r}, for a part of it or for something that "
+            "contains it, and shares its budget.",
+            f"Open it as {first!r}, or say that they share: two budgets would add up.",
             Give("share"),
         ),
         stacklevel=3,
@@ -205,8 +205,8 @@ def check_protects(dataset: Row, name: str, protects: str | None) -> None:
     if None not in (said, protects) and said != protects:
         raise BudgetMismatch(
             f"The budget of {name!r} protects {said}, not {protects}; charges of both do not add up.",
-            "It is fixed by the first charge. Ask as before: the unit and the neighbours say who is "
-            "protected. Or keep a budget of its own for the other, under another name: then both allow more.",
+            "The first charge fixed it. Ask with the same unit and neighbours as before, or open another "
+            "budget under another name; the two budgets add up.",
         )
 
 

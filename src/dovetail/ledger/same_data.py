@@ -14,7 +14,7 @@ from pathlib import Path
 from dovetail.engines import Source, connect
 from dovetail.engines.identity import overlap
 from dovetail.errors import BudgetMismatch, DovetailError
-from dovetail.errors.remedies import Give
+from dovetail.errors.remedies import Give, ShareBudget
 
 from .ledger import Ledger
 from .location import beside
@@ -42,9 +42,10 @@ def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: Answ
     raise BudgetMismatch(
         f"{name!r} has a budget already (in {ledger.place}), begun for {known[0]}. Are these the same data, "
         "such as another month?",
-        "If so, they are charged to that budget; say so once, or say which vintage they are.",
-        Give("same_data", "vintage"),
-        "If not, choose another name.",
+        ShareBudget(),
+        "A month can also be named as a vintage.",
+        Give("vintage"),
+        "If they are other data, choose another name.",
     )
 
 
@@ -60,8 +61,8 @@ def check_apart(
             raise BudgetMismatch(
                 f"{_shown(other)} has the same columns and a budget already, as {name!r} in {place}. "
                 f"Are the rows of {source.name!r} the same data, such as another month?",
-                f"If so, open them as {name!r} in that ledger, which charges one budget.",
-                "If not, say so: what two budgets allow adds up.",
+                ShareBudget(name, place),
+                "If they are other data, they get a budget of their own, and the two budgets add up.",
                 Give("same_data:no"),
             )
 

@@ -49,7 +49,7 @@ def verify(connection: Connection) -> Head:
             raise LedgerCorrupt(f"The ledger's file is damaged: {damage}.", "Restore a backup.")
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
-        raise LedgerCorrupt("The ledger has lost its head.", "Restore a backup.")
+        raise LedgerCorrupt("The head of the ledger is missing.", "Restore a backup.")
     replay, head = replayed(connection, about.identity)
     if head != Head(about.sequence, about.hash):
         raise LedgerCorrupt(
@@ -100,7 +100,9 @@ def compare(connection: Connection, replay: Replay) -> None:
     _compare_secrets(connection, replay)
     for subject, vintage in replay.charges:
         if not replay.limits[subject].allows(Charge.zero(), replay.spent(subject, vintage)):
-            raise LedgerCorrupt(f"Subject {subject} has spent more than its limit.", "Its keeper must look.")
+            raise LedgerCorrupt(
+                f"Subject {subject} has spent more than its limit.", "Its curator must check it."
+            )
 
 
 def expected_rows(replay: Replay) -> dict[Table, list[list[Any]]]:

@@ -66,7 +66,7 @@ def choose(connection: Connection, dataset: Row, labels: Sequence[str], version:
     known = {each.label: each for each in listed(connection, dataset["id"])}
     if not labels:
         raise InvalidParameter(
-            "vintage", None, f"named: each row lies in one of them ({_few(known)})", Give("vintage")
+            "vintage", None, f"named: each row belongs to one of them ({_few(known)})", Give("vintage")
         )
     chosen = _found(known, labels)
     said = {each.version for each in chosen} - {None}
@@ -152,8 +152,8 @@ def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
     if row["protects"] not in {protected(neighbours, None) for neighbours in NEIGHBOURS}:
         raise LedgerError(
             f"This dataset protects {row['protects'] or 'nobody that was named yet'}.",
-            "Only where single rows are protected does each lie in one vintage; a person's rows may "
-            "lie in several, so charges add.",
+            "Vintages can be disjoint only where single rows are protected; the rows of a person may lie in "
+            "several, so charges add up.",
         )
     pen.update(datasets, row, {"vintages": "disjoint"})
     for each in listed(pen.connection, dataset):
@@ -162,8 +162,8 @@ def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
     pen.record("disjoint", dataset, {"ex_post": ex_post} | by_whom(by))
     if ex_post:
         warnings.warn(
-            "answers were given before the vintages were declared disjoint (ex post); all of them bear "
-            "those answers. The record says so.",
+            "Answers were given before the vintages were declared disjoint (ex post), so they count for all "
+            "vintages. The record says so.",
             ExPost,
             stacklevel=4,
         )

@@ -149,7 +149,7 @@ def _cut(axis: Keys | Bins, leaf: Leaf) -> NoReturn:
     named = ", ".join(str(written(value)) for value in constants(leaf)[:5])
     edges = isinstance(axis, Bins)
     raise InvalidQuery(
-        f"{axis.field.name} {spoken}{f' {named}' if named else ''} cuts a cell of this run in two, and "
-        "rows are known by their cells only.",
+        f"{axis.field.name} {spoken}{f' {named}' if named else ''} splits a cell of this run, which "
+        "only knows how many rows are in each cell.",
         "Compare with an edge of its bins." if edges else "Name values that have a cell of their own.",
     )

@@ -88,7 +88,7 @@ class Domain:
         else:
             raise InvalidQuery(
                 f"A run answers counts and histograms of rows, not {type(query).__name__}.",
-                "Ask it of the session, which is paid for by itself.",
+                "Ask the session, which charges it separately.",
             )
         self._masks(asked.where)
         return replace(asked, persons=self.persons)

@@ -57,8 +57,8 @@ def _check_state(plan: RunPlan, opened: str | None, now: str | None) -> None:
     if None not in (opened, now) and opened != now:
         raise LedgerError(
             f"The data of run {plan.id} were {opened} when it was opened; now they are {now}.",
-            "Nothing was spent. What the run has told stays in the record. A run over the rows of now is "
-            "another one and paid by itself: name their version.",
+            "Nothing was spent. The answers of the run stay in the record. For the present rows, open "
+            "another run and name their version; it is paid for separately.",
             Give("version"),
         )
 

@@ -101,13 +101,11 @@ class OnlineDesign:
                 "Without a base the hypothesis learns from measured answers alone (multiplicative weights)."
             )
         if best.name == "plain":
-            return f"So few questions are answered best one by one: ±{best.bar:.0f} in 95 % of answers."
+            return f"So few questions are best answered one by one: ±{best.bar:.0f} in 95 % of answers."
         measured = "the whole histogram" if self.base == "histogram" else f"all {self.base}-way tables"
         if self.base != "histogram" and self.base < self.ways:
-            return (
-                f"To measure {measured} is not enough for {self.ways} columns: a fit is biased, so check it."
-            )
-        return f"To measure {measured} once answers questions on {self.ways} columns without bias."
+            return f"Measuring {measured} is not enough for {self.ways} columns: a fit is biased, so it is checked."
+        return f"Measuring {measured} once answers questions on {self.ways} columns without bias."
 
     def explain(self) -> str:
         """Say in plain words what is measured, what is checked, what is promised, and what else there was."""

@@ -51,7 +51,7 @@ class OnlineAnswer:
         if self.estimate is not None:
             return self.estimate.interval(level)
         raise InvalidQuery(
-            "This answer was not checked and no measured table tells it, so nothing is known of its error.",
+            "This answer was not checked and no measured table contains it, so its error is unknown.",
             "Ask for it where updates are left, or ask about fewer columns.",
         )
 

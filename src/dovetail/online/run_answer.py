@@ -118,6 +118,6 @@ def check_known(parts: tuple[OnlineAnswer, ...]) -> None:
     """Refuse to lay out numbers of whose errors nothing is known."""
     if any(part.origin == "unchecked" for part in parts):
         raise InvalidQuery(
-            "This run does not know how far its numbers of this question are off, so they make no table.",
+            "The error of these numbers is unknown, so they are not shown as a table.",
             "Ask about fewer columns at once, or for the counts one by one.",
         )

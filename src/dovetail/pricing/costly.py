@@ -21,10 +21,10 @@ USUAL = 1
 def check_costly(quote: Quote) -> None:
     """Refuse an accuracy that costs more than epsilon 5, or more than 1 and half of what remains.
 
-    A price, a noise or a plan that was typed is never asked about, nor is an answer that is free or that the
-    budget does not cover anyway.
+    Where answers are planned together, that is the price of all of them. A price, a noise or a plan that was
+    typed is never asked about, nor is an answer that is free or that the budget does not cover anyway.
     """
-    if quote.payment.within is None or quote.payment.queries is not None or quote.stored is not None:
+    if quote.payment.within is None or quote.stored is not None:
         return
     price = _price(quote)
     if price <= USUAL or not quote.affordable:
@@ -35,9 +35,11 @@ def check_costly(quote: Quote) -> None:
     left = "" if rest is None else f" ({rounded(rest, down=True)} remains)"
     exact = quote.charge.epsilon
     typed = rounded(price) if exact is None else f"{exact:f}"
+    planned = quote.payment.queries
+    together = "" if planned is None else f" for {planned:,} answers together"
     raise CostlyAnswer(
-        f"This accuracy costs epsilon {rounded(price)}{left}. A price that high has to be typed.",
-        PayKnowingly(typed, _bought(quote), quote.level),
+        f"This accuracy costs epsilon {rounded(price)}{together}{left}. Confirm a price this high.",
+        PayKnowingly(typed, _bought(quote), quote.level, planned),
     )
 
 
@@ -56,8 +58,12 @@ def _rest(quote: Quote) -> Fraction | None:
 
 
 def _bought(quote: Quote) -> Fraction | None:
-    """Return what an epsilon of 1 would buy for a question that is asked alone."""
-    if len(quote.asked) != 1:
+    """Return what an epsilon of 1 would buy for a question that is asked alone.
+
+    Planned answers share it equally. Under a delta, they would get more than that, so nothing is said.
+    """
+    slots, budget = quote.payment.queries or 1, quote.standing.budget
+    if len(quote.asked) != 1 or (slots > 1 and (budget is None or budget.currency != "pure")):
         return None
-    usual = (Budget.pure(USUAL), Charge.zero(), quote.neighbours, quote.level)
+    usual = (Budget.pure(Fraction(USUAL, slots)), Charge.zero(), quote.neighbours, quote.level)
     return error_of_rest(quote.asked[0].question, *usual)

@@ -79,7 +79,7 @@ def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
     if persons is not None:
         return replace(question, persons=persons)
     if question.measure.counts_persons:
-        raise InvalidQuery("Counting persons needs to know whose rows they are.", ProtectPersons())
+        raise InvalidQuery("To count persons, say which column identifies them.", ProtectPersons())
     return question
 
 
@@ -138,8 +138,8 @@ def _by_plan(questions: tuple[Question, ...], payment: Payment, standing: Standi
     asked = tuple(QuotedQuery(question, noises_for(plan, question)) for question in questions)
     if payment.within is not None and any(each.noises != (plan.noise,) for each in asked):
         raise InvalidQuery(
-            "An accuracy is planned for counts only, whose error alone it can promise.",
-            "A sum, a mean or many rows of one person are paid by a noise or a price.",
+            "Only counts can be planned with an accuracy, because only their error can be promised.",
+            "Pay for a sum, a mean or many rows per person with a noise or a price.",
             Give("noise", "spend"),
         )
     slots = sum(slots_for(plan, question) for question in questions)
@@ -172,8 +172,8 @@ def _delta_units(questions: Sequence[Question], payment: Payment, budget: Budget
             "keys:discover",
             "discover",
             f"asked under an (epsilon, delta) budget; that of these data is {budget}",
-            "A key that only one person has shows with a small probability, which such a budget cannot "
-            "pay. List the keys, or keep the data under an (epsilon, delta) budget.",
+            "A key that only one person has is shown with a small probability, which only a delta covers. "
+            "List the keys, or keep the data under an (epsilon, delta) budget.",
         )
     # A price is shared among all questions of a batch, a delta beside it among those that pay one.
     return delta_share(payment, discovering if payment.spend is None else len(questions))
@@ -193,9 +193,9 @@ def delta_share(payment: Payment, shares: int) -> int:
     units = floor((payment.delta or spent) / DELTA_UNIT / shares)
     if units < 1:
         raise MissingPrice(
-            "Finding keys in the rows costs a delta: the chance to show a key that one person alone holds.",
+            "Finding keys in the rows costs a delta: the chance of showing a key that only one person has.",
             Give("delta", "spend:delta"),
-            "Give at most half of the budget's delta, so that noise can go on being charged exactly.",
+            "Use at most half of the budget's delta; the other half pays for noise.",
         )
     return units
 

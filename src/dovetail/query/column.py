@@ -91,7 +91,7 @@ class Column:
             more = ", ..." if len(self.values) > _SHOWN else ""
             parts.append(f"{len(self.values):,} value{'s' * (len(self.values) != 1)}: {some}{more}")
         parts += [f"others are {self.other!r}"] if self.other is not None else []
-        parts += ["tells persons apart"] if self.kind == "id" else []
+        parts += ["identifies persons"] if self.kind == "id" else []
         return "; ".join([", ".join(parts), *([] if self.reviewed else ["to be reviewed"])])
 
     def _check_reading(self) -> None:

@@ -56,13 +56,13 @@ def check_decided(table: Table, decided: bool, data: str) -> None:
         return
     for column in identifying(table):
         raise InvalidParameter(
-            "unit", None, f"decided for {data}: {column} seems to tell persons apart", ChooseProtected(column)
+            "unit", None, f"decided for {data}: {column} seems to identify persons", ChooseProtected(column)
         )
     for column in bare_ids(table):
         warnings.warn(
             UndecidedUnit(
-                f"Single rows of {data} are protected. If {column} tells persons apart, who has several rows "
-                "is not; it can be changed until the first charge.",
+                f"Single rows of {data} are protected. If {column} identifies persons, those with several "
+                "rows are not protected. You can change this until the first charge.",
                 ChooseProtected(column),
             ),
             stacklevel=6,
@@ -100,7 +100,7 @@ def persons(
             f"a column of whole numbers or texts; its type is {field.kind}",
             "Declare its type in the schema.",
         )
-    fix = "Of a person with more rows, this many are used; more means more noise."
+    fix = "At most this many rows per person are used; more rows mean more noise."
     if max_rows is None:
         if max_cells is not None:
             raise InvalidParameter("max_rows", None, "given together with max_cells", Give("max_rows"), fix)
@@ -118,6 +118,6 @@ def check_chosen(persons: Persons | None) -> None:
             None,
             "given together with a unit",
             Give("max_rows"),
-            "Of a person with more rows, this many are used; more means more noise.",
+            "At most this many rows per person are used; more rows mean more noise.",
             SeeContributions(),
         )

@@ -236,8 +236,8 @@ def lattice(column: str, low: object, high: object, step: object, table: Table, 
     missing = [name for name, value in (("low", low), ("high", high), ("step", step)) if value is None]
     if missing:
         raise InvalidQuery(
-            f"Nothing says what a row of {field.name} can add to a sum: each is clamped to [low, "
-            "high] and rounded to a multiple of step.",
+            f"The bounds of {field.name} are not public: each row is clamped to [low, high] and rounded to a "
+            "multiple of step.",
             f"Give {', '.join(missing)}, or declare them in the schema.",
         )
     unit = positive("step", step, "Values are rounded to multiples of it, for example 1 or 0.01.")

@@ -273,10 +273,10 @@ class Table:
         kind = declared.type if declared else stored.kind or "text"
         if declared is None and stored.kind is None and asked != "text":
             raise InvalidQuery(
-                f"Nothing declares the type of {found}, so it holds texts and cannot be asked about as "
+                f"The type of {found} is not declared, so it is read as text and cannot be used as "
                 f"{_ASKED[asked]}.",
                 Declare(found, ("type",)),
-                "Where the file needs it, declare its decimal sign and its words for missing values.",
+                "If the file needs it, declare its decimal sign and its words for missing values.",
                 DraftSchema(),
             )
         cast = stored.cast or kind != stored.kind
@@ -329,16 +329,16 @@ class Table:
         known = sorted(values) if made else [item for item in values if item is not None]
         near = get_close_matches(str(read), [str(item) for item in known[:_MOST_NEAR]], n=1)
         listed = ", ".join(str(item) for item in known[:_MOST_LISTED]) + ", ..." * (len(known) > _MOST_LISTED)
-        problem = f"{shown(value)} is none of the values that the schema declares for {field.name}."
+        problem = f"{shown(value)} is not among the values that the schema declares for {field.name}."
         fixes: list[Remedy | str] = (
             [DidYouMean(repr(near[0]) if field.kind == "text" else near[0])] if near else []
         )
         if made:
-            problem = f"{shown(value)} is none of the values of {field.name}."
-            fixes.append(f"The values are {listed}; a row without any of them is missing, as IS NULL says.")
+            problem = f"{shown(value)} is not a value of {field.name}."
+            fixes.append(f"The values are {listed}; IS NULL finds rows with none of them.")
         else:
             fixes.append(
-                f"The values are {listed}. If rows may hold others, their curator declares a cell for them."
+                f"The values are {listed}. If there may be others, the curator can declare a cell for them."
             )
             fixes.append(Declare(field.name, ("other",)))
         raise InvalidQuery(problem, *fixes)

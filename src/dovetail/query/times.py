@@ -90,8 +90,8 @@ def time_lattice(field: Field, declared: Column | None, low: object, high: objec
     missing = tuple(name for name, value in found.items() if value is None)
     if missing:
         raise InvalidQuery(
-            f"Nothing says between which bounds {field.name} lies: each row is moved to [low, high] and "
-            f"rounded to steps from low on, which are counted in {_UNITS[field.kind]}.",
+            f"The bounds of {field.name} are not public: each row is clamped to [low, high] and rounded to "
+            f"steps from low, counted in {_UNITS[field.kind]}.",
             f"Give {', '.join(missing)}, or declare them in the schema.",
             Declare(field.name, missing),
         )

@@ -68,7 +68,10 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.SeeContributions: lambda _: f"{_CURATOR} how many rows persons have and which bounds suit them.",
     r.PayKnowingly: lambda remedy: (
         f'To pay that, give "spend": {{"epsilon": "{remedy.epsilon}"}} instead of "within".{bought(remedy)}'
+        if remedy.answers is None
+        else f"To pay that, open the plan first: POST to the plans of the dataset.{bought(remedy)}"
     ),
+    r.ShareBudget: lambda _: f"{_CURATOR} whether they are.",
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
     r.ChangeBudget: lambda _: "The curator can change it with POST /v1/budgets.",
     r.ChooseProtected: lambda remedy: (
@@ -76,12 +79,12 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         "all their rows, or each row alone, and nobody who has several."
     ),
     r.DeclareVintage: lambda remedy: f"{_CURATOR} to declare the vintage {remedy.label}.",
-    r.CreateLedger: lambda _: "The operator of the service starts it with a ledger.",
-    r.OpenLedger: lambda _: "The operator of the service opens the ledger that is there.",
-    r.VerifyLedger: lambda _: "GET /v1/verify checks the record and tells its head.",
-    r.MigrateLedger: lambda _: "The operator of the service migrates the ledger.",
-    r.StartWitness: lambda _: "The operator of the service starts a witness on this host.",
-    r.Install: lambda remedy: f"The operator of the service installs dovetail-dp[{remedy.extra}].",
+    r.CreateLedger: lambda _: "Ask the operator of the service to start it with a ledger.",
+    r.OpenLedger: lambda _: "Ask the operator of the service to open the existing ledger.",
+    r.VerifyLedger: lambda _: "GET /v1/verify checks the record and returns its head.",
+    r.MigrateLedger: lambda _: "Ask the operator of the service to migrate the ledger.",
+    r.StartWitness: lambda _: "Ask the operator of the service to start a witness on this host.",
+    r.Install: lambda remedy: f"Ask the operator of the service to install dovetail-dp[{remedy.extra}].",
 }
 
 

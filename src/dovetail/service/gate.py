@@ -65,13 +65,13 @@ class Gate:
             raise Refused(
                 400,
                 "unknown-host",
-                "This service does not go by that name.",
+                "This service does not have that name.",
                 "Its operator adds names to `hosts`.",
             )
         query = passage.scope.get("query_string", b"")
         if b"dvt_" in query or b"key=" in query.lower():
             raise Refused(
-                400, "invalid-parameter", "A key never stands in an address.", "Send it in a header."
+                400, "invalid-parameter", "A key must not be in an address.", "Send it in a header."
             )
         # A browser adds the cookie by itself, but never a key in this header.
         # Proxies may send the cookies of one request in several headers: each of them counts.

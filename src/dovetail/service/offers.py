@@ -44,7 +44,7 @@ class Offer:
     def opened(self) -> Session:
         """Return the session that reads the whole budget, or say that the data cannot be read."""
         if self.session is None:
-            raise DataError(str(self.problem), "Its curator knows more.")
+            raise DataError(str(self.problem), "Ask the curator.")
         return self.session
 
     @property

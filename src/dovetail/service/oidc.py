@@ -97,7 +97,7 @@ class Tokens:
             age = monotonic() - self._at
             if self._keys is None and age < _PATIENCE:
                 # A provider that does not answer is not waited for by one request after another.
-                raise ValueError("the provider did not tell its keys a moment ago")
+                raise ValueError("the provider did not publish its keys a moment ago")
             if self._keys is None or renew or age > _LASTS:
                 try:
                     self._keys = KeySet.import_key_set(self._fetch(self._keys_url()))
@@ -137,5 +137,5 @@ def _fetched(address: str) -> Any:
     except httpx2.HTTPError as error:
         raise ValueError("the provider does not answer") from error
     if reply.status_code != 200 or len(reply.content) > _LARGEST:
-        raise ValueError("the provider does not tell its keys")
+        raise ValueError("the provider does not publish its keys")
     return json.loads(reply.content)

@@ -17,7 +17,7 @@ _PROBLEMS = {
     400: "The request cannot be understood, or asks for something that there is not.",
     401: "The key or cookie is missing, wrong, revoked or over.",
     403: "This is not for your role, or another site sent it.",
-    404: "There is nothing here, or nothing that is yours to see.",
+    404: "There is nothing here that you may see.",
     408: "The body took too long.",
     409: "The budget does not cover it, or things have changed; nothing is spent.",
     413: "Too large: the body, the SQL, the number of questions or cells.",

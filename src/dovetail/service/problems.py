@@ -35,7 +35,7 @@ class Refused(Exception):
 
 def not_found() -> Refused:
     """Return the one refusal for what is unknown and for what is not yours to know."""
-    return Refused(404, "not-found", "There is nothing here, or nothing that is yours to see.")
+    return Refused(404, "not-found", "There is nothing here that you may see.")
 
 
 def unauthenticated() -> Refused:

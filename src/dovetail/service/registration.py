@@ -37,7 +37,7 @@ def register(
     if not known and ledger.knows(*source.identity):
         raise BudgetMismatch(
             "These rows, or some of them, have a budget under another name already.",
-            "Serve them under that name; of two budgets, what both allow adds up.",
+            "Serve them under that name: two budgets would add up.",
         )
     ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
     ledger.set_policy(declared.name, answers=declared.answers, access="granted", by=by)

@@ -136,7 +136,7 @@ def test_the_supported_language(text: str, queries: list[Count]) -> None:
         ("SELECT COUNT(*) FROM data LIMIT 1 OFFSET 2", 1, 35, "OFFSET cannot be answered"),
         ("SELECT COUNT(*) FROM data TABLESAMPLE (10 PERCENT)", 1, 22, "Write FROM data"),
         ("SELECT COUNT(*) INTO x FROM data", 1, 17, "INTO cannot be answered"),
-        ("SELECT COUNT(*) FROM data WHERE age > 'x", 1, 1, "stays open"),
+        ("SELECT COUNT(*) FROM data WHERE age > 'x", 1, 1, "left open"),
         ("SELECT COUNT(*) FROM data WHERE", 1, None, "cannot be read"),
         ("SELECT PG_SLEEP(10) FROM data", 1, 8, "cannot be answered"),
         ("", 1, 1, "empty"),

@@ -18,7 +18,7 @@ _EPILOG = o.examples(
     "dovetail release adult --by age --bins age=0,30,60 --noise mixture:0.2,1,5",
     "dovetail release adult --mean age --low 0 --high 100 --step 1 --epsilon 0.1",
     "dovetail release visits.csv --distinct --unit id --max-rows 4 --epsilon 0.1",
-    "dovetail release people.csv --by region --within 5 --queries 20 --csv",
+    "dovetail release people.csv --by region --within 50 --queries 5 --csv",
 )
 
 

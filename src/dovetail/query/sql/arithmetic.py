@@ -38,7 +38,7 @@ def check_size(node: Any) -> None:
 def formula_of(node: Any, leaf: Leaf) -> Formula:
     """Return the formula that a parsed part spells; `leaf` reads whatever is no arithmetic."""
     if node.comments:
-        raise InvalidQuery("A comment cannot stand here.")
+        raise InvalidQuery("Comments are not allowed here.")
     if isinstance(node, exp.Paren):
         return formula_of(node.this, leaf)
     if type(node) in _SIGNS:
@@ -68,7 +68,7 @@ def tests_of(node: Any, leaf: Leaf) -> Test | Tests:
         return _noisy(found, node)
     raise InvalidQuery(
         f"HAVING cannot hold {shown(spelled_node(node))}.",
-        "Possible are comparisons of aggregates with numbers and with each other, AND, OR, NOT and BETWEEN.",
+        "You can compare aggregates with numbers and with each other, and use AND, OR, NOT and BETWEEN.",
     )
 
 

@@ -16,7 +16,7 @@ from dovetail.query.field import Constant, Field
 def constant_of(node: Any, possible: str = "") -> Constant:
     """Return the constant that a parsed part spells."""
     if node.comments:
-        raise InvalidQuery("A comment cannot stand here.")
+        raise InvalidQuery("Comments are not allowed here.")
     if isinstance(node, exp.Boolean):
         return bool(node.this)
     if isinstance(node, exp.Literal):

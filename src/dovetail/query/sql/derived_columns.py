@@ -80,7 +80,7 @@ def read_field(text: str, table: Table, conditions: Conditions) -> Field:
 def field_of(node: Any, table: Table, conditions: Conditions) -> Field:
     """Return the column that a parsed expression derives; its name is a text that reads the same again."""
     if node.comments:
-        raise InvalidQuery("An expression may hold no comment.", POSSIBLE)
+        raise InvalidQuery("An expression may not contain a comment.", POSSIBLE)
     if isinstance(node, exp.Paren):
         return field_of(node.this, table, conditions)
     reader = _Reader(table, conditions)
@@ -153,7 +153,7 @@ class _Reader:
         if lookup is not None:
             if lookup.on is None:
                 raise InvalidQuery(
-                    f"Nothing says which column holds the keys of lookup {lookup.name}.",
+                    f"The column with the keys of lookup {lookup.name} is not declared.",
                     f"Declare it, or write LEFT JOIN {lookup.name} ON column = {lookup.name}.{lookup.key}.",
                 )
             return self._looked_up(lookup.name, word, self._plain(self.table.resolve(lookup.on), "text"))
@@ -214,7 +214,7 @@ class _Reader:
         width = positive_number(inner.expression)
         if width is None or width != widths[0]:
             raise InvalidQuery(
-                f"{shown(spelled_node(node))} needs one number above 0, twice.",
+                f"{shown(spelled_node(node))} needs the same number above 0 twice.",
                 "For example FLOOR(age / 10) * 10.",
             )
         field = self._stored(inner.this, "number")

@@ -15,7 +15,7 @@ from .joins import Join, without_joins
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
 POSSIBLE = (
-    "Possible is one SELECT of COUNT(*), COUNT(DISTINCT person), SUM, AVG, MIN, MAX, MEDIAN, "
+    "Write one SELECT of COUNT(*), COUNT(DISTINCT person), SUM, AVG, MIN, MAX, MEDIAN, "
     "PERCENTILE_CONT, PERCENTILE_DISC, VAR_POP, VAR_SAMP, STDDEV_POP and STDDEV_SAMP of columns FROM data, "
     "with LEFT JOIN of public lookups, WHERE, GROUP BY columns with public values, HAVING, ORDER BY and "
     "LIMIT."
@@ -78,7 +78,7 @@ def _check_words(source: Text) -> None:
         raise source.refusal(f"{shown(first.text)} cannot begin a question.", first.start, POSSIBLE)
     for number, token in enumerate(source.tokens):
         if token.comments or token.token_type == TokenType.HINT:
-            raise source.refusal("A comment cannot be part of a question.", token.start, "Leave it out.")
+            raise source.refusal("Comments are not allowed in a question.", token.start, "Leave it out.")
         if token.token_type == TokenType.SEMICOLON and number + 1 < len(source.tokens):
             raise source.refusal(
                 "A second statement cannot follow.", token.start, "Ask one question at a time."

@@ -53,7 +53,7 @@ def tokens_of(text: str, *, joins: bool = False) -> tuple[Token, ...]:
     try:
         tokens = tuple(tokenize(text))
     except Exception:  # noqa: BLE001
-        raise Unparsable("This cannot be split into words: a quote or a comment stays open?", 0) from None
+        raise Unparsable("A quote or a comment seems to be left open.", 0) from None
     if len(tokens) > MOST_TOKENS:
         raise Unparsable(
             f"The text has more than {MOST_TOKENS:,} words and signs. Ask with a shorter list, or in parts.",

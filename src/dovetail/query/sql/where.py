@@ -20,7 +20,7 @@ from .derived_columns import derives, field_of, read_field
 from .tokens import LONGEST_TEXT, Unparsable, tokens_of, trees_of
 
 _POSSIBLE = (
-    "Possible are comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
+    "You can use comparisons of a column with constants (=, <>, <, <=, >, >=), AND, OR, NOT, IN (...), "
     "BETWEEN ... AND ... and IS NULL."
 )
 OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
@@ -83,7 +83,7 @@ def condition_of(node: Any, table: Table) -> Condition:
 def _single(node: Any, table: Table) -> Condition:
     """Return the condition on one column."""
     if node.comments:
-        raise InvalidQuery("Where may hold no comment.", _POSSIBLE)
+        raise InvalidQuery("A condition may not contain a comment.", _POSSIBLE)
     if type(node) in OPERATORS:
         return _comparison(node, table)
     if isinstance(node, exp.In) and not (node.args.keys() - {"this", "expressions"}):

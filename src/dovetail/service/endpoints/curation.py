@@ -178,7 +178,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
     return once(request, caller, body.model_dump(), done)
 
 
-@router.patch("/v1/datasets/{name}", summary="Change what is said of a dataset, and its policies")
+@router.patch("/v1/datasets/{name}", summary="Change the description and the policies of a dataset")
 def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
     caller, service = in_role(request, "curator"), service_of(request)

@@ -26,6 +26,6 @@ def ready(request: Request) -> Reply[Status]:
         service_of(request).check_ready()
     except DovetailError:
         raise Refused(
-            503, "not-ready", "The ledger is not ready.", "Its operator looks into the log."
+            503, "not-ready", "The ledger is not ready.", "The operator finds the reason in the log."
         ) from None
     return reply({"status": "ready"})

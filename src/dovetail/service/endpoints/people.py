@@ -57,7 +57,7 @@ class NewGrant(Body):
     expires: str | None = None
 
 
-@router.get("/v1/analysts", summary="Everybody whom the ledger knows")
+@router.get("/v1/analysts", summary="Everybody in the ledger")
 def everybody(request: Request) -> Reply[People]:
     """Analysts, auditors and curators."""
     in_role(request, "curator")
@@ -130,7 +130,7 @@ def revoke_key(public: str, request: Request) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/v1/grants", summary="Who may ask about what, and has spent how much")
+@router.get("/v1/grants", summary="Who may ask about what, and what they have spent")
 def grants(request: Request, person: str | None = None, dataset: str | None = None) -> Reply[Grants]:
     """Of everybody and all datasets, or of one."""
     in_role(request, "curator")

@@ -80,7 +80,7 @@ def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | 
     return tagged(request, said)
 
 
-@router.post("/v1/certificate", summary="Check that the sampler is what is charged for")
+@router.post("/v1/certificate", summary="Check the sampler against what is charged")
 def certificate(body: NoiseBody) -> Reply[CertificateForm]:
     """Every threshold of the tables that draws use, rebuilt from rigorous enclosures and compared."""
     noise = read_noise(body.noise)

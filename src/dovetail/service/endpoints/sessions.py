@@ -71,7 +71,7 @@ def _by_code(ledger: Ledger, code: str | None) -> tuple[Caller, str]:
     owner = ledger.people.use_up(str(code))
     valid = [key for key in ledger.people.keys(owner.name) if not key.revoked]
     if not valid:
-        raise AccessRefused("There is no key that the session could hang on.")
+        raise AccessRefused("A console session needs a key.")
     return Caller(owner), valid[-1].public
 
 
