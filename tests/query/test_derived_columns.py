@@ -120,7 +120,7 @@ def test_sql_groups_by_derived_columns_and_joins_lookups() -> None:
         ("CASE WHEN 1/(age - 5) > 2 THEN 1 END", "must be a constant"),
         ("CASE WHEN CAST(canton AS INT) = 1 THEN 1 END", "must be a constant"),
         ("CASE age + 1 WHEN 1 THEN 1 END", "must be a column"),
-        ("CASE WHEN life = 'baby' THEN 1 END", "none of the values of life"),
+        ("CASE WHEN life = 'baby' THEN 1 END", "not a value of life"),
         ("CASE WHEN life < 'a' THEN 1 END", "No value of life is <"),
         ("cantons.capital", "Its columns are code, language, number"),
         ("loose.language", "LEFT JOIN loose ON column = loose.code"),
@@ -169,7 +169,7 @@ def test_a_constant_that_no_row_can_have_is_refused() -> None:
         "FLOOR(age / 10) * 10 = 5",
         "life IN ('a')",
     ):
-        with pytest.raises(InvalidQuery, match="is none of the values of"):
+        with pytest.raises(InvalidQuery, match="is not a value of"):
             Count(where).checked(TABLE)
     assert Count("admitted.month > 13").checked(TABLE)
 

@@ -104,7 +104,7 @@ class OnlineDesign:
             return f"So few questions are best answered one by one: ±{best.bar:.0f} in 95 % of answers."
         measured = "the whole histogram" if self.base == "histogram" else f"all {self.base}-way tables"
         if self.base != "histogram" and self.base < self.ways:
-            return f"Measuring {measured} is not enough for {self.ways} columns: a fit is biased, so it is checked."
+            return f"Measuring {measured} is not enough for {self.ways} columns; the biased fit is checked."
         return f"Measuring {measured} once answers questions on {self.ways} columns without bias."
 
     def explain(self) -> str:
