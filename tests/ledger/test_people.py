@@ -97,6 +97,10 @@ def test_an_expiry_needs_a_time_zone(ledger: Ledger) -> None:
     ledger.people.add("ann")
     with pytest.raises(InvalidParameter, match="time zone"):
         ledger.people.make_key("ann", expires=datetime(2030, 1, 1))
+    for past in (datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)):
+        with pytest.raises(InvalidParameter, match="a time in the future"):
+            ledger.people.make_key("ann", expires=past)
+    assert ledger.people.keys() == []
     with pytest.raises(InvalidParameter, match="somebody this ledger knows"):
         ledger.people.make_key("eve")
 

@@ -63,27 +63,32 @@ def row_moved() -> LedgerCorrupt:
     return LedgerCorrupt("A row of the ledger moved while it was locked.", "Nothing was recorded.")
 
 
+def held_by_another(place: str) -> LedgerBusy:
+    """Return what to raise when the ledger could not be had in time."""
+    return LedgerBusy(
+        f"The ledger {place} is held by another process.", "Nothing was spent by this call; try again."
+    )
+
+
 def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError:
     name = getattr(error, "sqlite_errorname", None) or ""
     state = getattr(error, "sqlstate", None) or ""
     if name.startswith(_BUSY) or state in _BUSY_STATES:
-        return LedgerBusy(
-            f"The ledger {place} is held by another process.", "Nothing was spent by this call; try again."
-        )
+        return held_by_another(place)
     if name.startswith(_CORRUPT) or state in _CORRUPT_STATES or _unreadable(error):
         return LedgerCorrupt(f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.")
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
-            return LedgerError(f"The ledger {place} failed: {words}.", _CAUTION)
+            return LedgerError(f"The ledger {place} failed: {words}.", CAUTION)
     if state == UNCHANGED:
         return row_moved()
     failure = failure_of(error)
     if failure is not None and not name:
-        return LedgerError(f"The ledger {place} cannot be used.", f"{failure.words} {_CAUTION}")
+        return LedgerError(f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}")
     if lost:
-        return LedgerError(f"The connection to the ledger {place} was lost.", _CAUTION)
+        return LedgerError(f"The connection to the ledger {place} was lost.", CAUTION)
     # What the server says is not repeated: it can quote an address or a question.
-    return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", _CAUTION)
+    return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", CAUTION)
 
 
 def _unreadable(error: BaseException | None) -> bool:
@@ -91,4 +96,4 @@ def _unreadable(error: BaseException | None) -> bool:
     return "Could not decode to UTF-8" in str(error)
 
 
-_CAUTION = "No answer was given; a charge may have been recorded."
+CAUTION = "No answer was given; a charge may have been recorded."

@@ -116,9 +116,15 @@ def keys_of(connection: Connection, owner: int | None) -> list[Key]:
 
 
 def moment(name: str, value: datetime | None) -> datetime | None:
-    """Return a point in time that says its zone."""
-    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+    """Return a point in time to come that says its zone."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidParameter(name, value, "a datetime with a time zone", "For example datetime.now(UTC).")
+    if value <= chain.now():
+        raise InvalidParameter(
+            name, value.isoformat(), "a time in the future", "Nothing was made. Choose a later time, or none."
+        )
     return value
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from socket import gethostname
 from typing import NamedTuple
 
-from sqlalchemy import URL, Connection, Engine, insert, inspect, text, update
+from sqlalchemy import URL, Connection, Engine, insert, inspect, select, text
 
 from dovetail.errors import LedgerError
 from dovetail.errors.remedies import LeaveOut, StartWitness
@@ -23,28 +23,31 @@ from .files import make_file, present
 from .pen import Pen
 from .prepared_statements import Read, locking, recalling
 from .schema import SCHEMA_VERSION, create_tables, ledger
+from .shared_commits import SharedCommits
 from .state import EMPTY
 from .witness import Witness, remember, remembered
 
 # The same statement locks both stores. In PostgreSQL it waits for the row and returns its newest version;
 # every later statement of a READ COMMITTED transaction then sees all that was committed before. SQLite holds
-# its lock already.
-_LOCK = (
-    update(ledger)
-    .values(sequence=ledger.c.sequence)
-    .returning(ledger.c.sequence, ledger.c.hash, ledger.c.state, ledger.c.witness, ledger.c.settings)
-)
+# its lock already, and writes nothing here: whoever gets a stored answer waits for no disk.
+_LOCK = select(
+    ledger.c.sequence, ledger.c.hash, ledger.c.state, ledger.c.witness, ledger.c.settings
+).with_for_update()
 _SECRETS = ("password", "sslpassword", "passfile", "sslkey")
 # Any fixed number: it keeps two processes from creating the same tables.
 _CREATION_LOCK = 0x646F7665
 
 
 class _Engines(NamedTuple):
-    """One pool of connections, seen by readers and by writers; `owner` is the process that opened it."""
+    """One pool of connections, seen by readers and by writers; `owner` is the process that opened it.
+
+    Threads that write to an embedded ledger share `commits`; a server has none.
+    """
 
     reader: Engine
     writer: Engine
     owner: int
+    commits: SharedCommits | None = None
 
 
 class Store:
@@ -75,7 +78,8 @@ class Store:
     def _connected(self) -> _Engines:
         if isinstance(self._where, Path):
             engine = sqlite_engine(self._where, self._patience)
-            return _Engines(engine, engine.execution_options(writing=True), os.getpid())
+            writer = engine.execution_options(writing=True)
+            return _Engines(engine, writer, os.getpid(), SharedCommits(writer, self.place, self._patience))
         engine = postgres_engine(self._where, self._patience)
         return _Engines(engine.execution_options(isolation_level="REPEATABLE READ"), engine, os.getpid())
 
@@ -123,7 +127,9 @@ class Store:
     @contextmanager
     def reading(self, long: bool = False) -> Iterator[Connection]:
         """Read one consistent state; a `long` look at all of it may think between statements."""
-        with translated(self.place), self._own().reader.begin() as connection:
+        own = self._own()
+        turn = nullcontext() if long or own.commits is None else own.commits.reading
+        with translated(self.place), turn, own.reader.begin() as connection:
             if long and self.path is None:
                 # A reader holds nobody up, so the limits that are meant for writers are lifted.
                 for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
@@ -147,7 +153,7 @@ class Store:
         with ExitStack() as after:
             with (
                 translated(self.place),
-                self._own().writer.begin() as connection,
+                self._transaction() as connection,
                 locking(connection, _LOCK, expected) as locked,
             ):
                 sequence, link, state, named, settings = locked.rows[0]
@@ -162,6 +168,10 @@ class Store:
                 pen.put_down()
             if witness is not None and pen.written:
                 append(pen.head)
+
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        own = self._own()
+        return own.writer.begin() if own.commits is None else own.commits.transaction()
 
     def _feeding(self, connection: Connection, named: int) -> Witness | None:
         """Return the witness that this writer must feed; a host without one does not write."""

@@ -1,0 +1,181 @@
+"""Threads that share a commit: each is checked in turn, a refusal undoes one part, all wait for the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from dovetail.errors import BudgetExceeded, LedgerBusy, LedgerError
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget
+from dovetail.release.account import Reservation, StoredAnswer
+from ledger_cases import TENTH, asked
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """Return an embedded ledger with a budget of 1."""
+    with Ledger.create(tmp_path / "a.ledger", patience=20) as made:
+        made.account("visits", budget=Budget.pure(1))
+        made.account("visits").reserve(asked("first"))
+        yield made
+
+
+@contextmanager
+def held_up(ledger: Ledger) -> Iterator[None]:
+    """Keep the turn until all others wait for it, and take no part in what they record."""
+    with suppress(KeyError), ledger._store.writing():
+        yield
+        raise KeyError
+
+
+def waiting(ledger: Ledger) -> int:
+    """Return how many threads wait for their turn."""
+    commits = ledger._store._own().commits
+    assert commits is not None
+    return len(commits._queue)
+
+
+def all_at_once(ledger: Ledger, works: list[Any]) -> list[Future[Any]]:
+    """Start works that all wait for one turn, in order, and return their outcomes."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        with held_up(ledger):
+            begun = []
+            for number, work in enumerate(works):
+                begun.append(pool.submit(work))
+                _until(lambda number=number: waiting(ledger) == number + 1)
+        return begun
+
+
+def commits_of(ledger: Ledger) -> list[int]:
+    """Return a list that grows with every commit from now on."""
+    from sqlalchemy import event
+
+    seen: list[int] = []
+    event.listen(ledger._store._own().writer, "commit", lambda _connection: seen.append(1))
+    return seen
+
+
+def test_those_who_wait_share_one_commit_and_are_checked_in_turn(ledger: Ledger) -> None:
+    account, seen = ledger.account("visits"), commits_of(ledger)
+    # Nine tenths are left for twelve.
+    found = all_at_once(ledger, [lambda n=n: account.reserve(asked(f"count {n}", TENTH)) for n in range(12)])
+    assert [type(each.exception()) for each in found] == [type(None)] * 9 + [BudgetExceeded] * 3
+    assert len(seen) == 1
+    assert account.spent() == TENTH.times(10)
+    ledger.verify()
+
+
+def test_a_part_that_fails_undoes_nothing_of_the_others(ledger: Ledger) -> None:
+    account = ledger.account("visits")
+
+    def fail() -> None:
+        with ledger._store.writing() as pen:
+            account.reserve_with(pen, asked("lost", TENTH))
+            pen.connection  # noqa: B018 - sends what was written
+            raise RuntimeError("on purpose")
+
+    works = [fail, lambda: account.reserve(asked("one")), fail, lambda: account.reserve(asked("two")), fail]
+    found = all_at_once(ledger, works)
+    assert [type(each.exception()) for each in found] == [RuntimeError, type(None)] * 2 + [RuntimeError]
+    assert account.spent() == TENTH.times(3)
+    ledger.verify()
+
+
+def test_nobody_returns_before_the_commit(ledger: Ledger) -> None:
+    """Not even who only found an answer that somebody stored in the same transaction."""
+    account, place = ledger.account("visits"), ledger._store.path
+    assert place is not None
+    given = account.reserve(asked("question"))
+    assert isinstance(given, Reservation)
+
+    def events() -> int:
+        with sqlite3.connect(place) as connection:
+            return int(connection.execute("SELECT count(*) FROM dovetail_events").fetchone()[0])
+
+    before = events()
+
+    def settle() -> int:
+        account.settle(given, "noised")
+        return events()
+
+    def ask_again() -> tuple[Any, int]:
+        return account.reserve(asked("question")), events()
+
+    settled, (stored, seen) = (each.result() for each in all_at_once(ledger, [settle, ask_again]))
+    assert isinstance(stored, StoredAnswer)
+    assert settled == seen == before + 1
+
+
+def test_a_commit_that_fails_fails_for_all(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    account, spent = ledger.account("visits"), ledger.account("visits").spent()
+    commits = ledger._store._own().commits
+    assert commits is not None
+    begun = commits._begun
+
+    def broken() -> Any:
+        connection = begun()
+        monkeypatch.setattr(connection, "commit", _full)
+        return connection
+
+    monkeypatch.setattr(commits, "_begun", broken)
+    found = all_at_once(ledger, [lambda n=n: account.reserve(asked(f"{n}")) for n in range(4)])
+    monkeypatch.undo()
+    assert all(isinstance(each.exception(), LedgerError) for each in found)
+    assert account.spent() == spent
+    assert isinstance(account.reserve(asked("0")), Reservation)
+    ledger.verify()
+
+
+def test_who_loses_patience_leaves_the_others_to_commit(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "a.ledger") as made:
+        made.account("visits", budget=Budget.pure(1))
+    with Ledger.open(tmp_path / "a.ledger", patience=0.2) as ledger:
+        account, leave = ledger.account("visits"), Event()
+
+        def hold() -> None:
+            with ledger._store.writing() as pen:
+                account.reserve_with(pen, asked("slow"))
+                leave.wait(20)
+
+        holder = Thread(target=hold)
+        holder.start()
+        _until(lambda: ledger._store._own().commits._group is not None)  # type: ignore[union-attr]
+        with pytest.raises(LedgerBusy):
+            account.reserve(asked("hurried"))
+        leave.set()
+        holder.join()
+        assert account.spent() == TENTH
+        assert isinstance(account.reserve(asked("hurried")), Reservation)
+
+
+def test_a_stored_answer_writes_nothing(ledger: Ledger) -> None:
+    account, place = ledger.account("visits"), ledger._store.path
+    assert place is not None
+    given = account.reserve(asked("question"))
+    assert isinstance(given, Reservation)
+    account.settle(given, "noised")
+    before = place.stat().st_mtime_ns
+    assert isinstance(account.reserve(asked("question")), StoredAnswer)
+    assert place.stat().st_mtime_ns == before
+
+
+def _full() -> None:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
+    raise error
+
+
+def _until(done: Any) -> None:
+    end = monotonic() + 20
+    while not done():
+        assert monotonic() < end
+        sleep(0.005)
