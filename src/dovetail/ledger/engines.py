@@ -87,6 +87,8 @@ def postgres_engine(url: URL, patience: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def settle_in(connection: Any, _record: Any) -> None:
+        # Statements are prepared by `server_exchange`; the driver's own way forgets all of them now and then.
+        connection.prepare_threshold = None
         with connection.cursor() as cursor:
             loose = [name for name in _DURABLE if cursor.execute(f"SHOW {name}").fetchone()[0] == "off"]
             for name, seconds in _limits(patience).items():

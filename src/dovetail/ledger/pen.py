@@ -76,8 +76,7 @@ class Pen:
         if not self._writes:
             return
         writes, self._writes = self._writes, []
-        changed = run_all(self._connection, writes, last=last)
-        if any(guarded and found != 1 for (*_, guarded), found in zip(writes, changed, strict=True)):
+        if not run_all(self._connection, writes, last=last):
             raise row_moved()
 
     @property

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Executable
 
+from .server_exchange import Call, exchange
+
 _NOTHING: Mapping[str, Any] = {}
 _RECALL, _SINCE, _AHEAD = "dovetail.recall", "dovetail.since", "dovetail.ahead"
+_PREPARED = "dovetail.prepared"
 # Fails in the server unless exactly one row was changed, so that nothing after it is done either.
 _GUARD = "WITH changed AS ({} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed"
 UNCHANGED = "22012"
@@ -20,10 +23,9 @@ Read: TypeAlias = tuple[Executable, Mapping[str, Any]]
 
 
 class Outcome(NamedTuple):
-    """The rows that a statement returned, by column name, and how many it changed."""
+    """The rows that a statement returned, by column name."""
 
     rows: Sequence[Any]
-    changed: int
 
     @property
     def first(self) -> Any:
@@ -39,23 +41,22 @@ def run(connection: Connection, statement: Executable, values: Mapping[str, Any]
     """
     ahead = connection.info.get(_AHEAD)
     if ahead:
-        known: Outcome | None = ahead.pop(_asked(statement, values), None)
+        known: Outcome | None = ahead.pop(_key((statement, values)), None)
         if known is not None:
             return known
-    cursor = connection.connection.cursor()
-    cursor.execute(*_call(connection, statement, values))
-    return _outcome(cursor)
+    call = _call(connection, statement, values)
+    if connection.dialect.name == "postgresql":
+        return _outcome(statement, exchange(*_server(connection), [Call(*call)])[0])
+    driver: Any = connection.connection.driver_connection
+    return _outcome(statement, driver.execute(*call).fetchall())
 
 
-def _asked(statement: Executable, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (statement, *sorted(values.items()))
+def _key(read: Read) -> tuple[Any, ...]:
+    return (read[0], *sorted(read[1].items()))
 
 
-def _outcome(cursor: Any) -> Outcome:
-    if cursor.description is None:
-        return Outcome((), cursor.rowcount)
-    make = _row(tuple(column[0] for column in cursor.description))
-    return Outcome([make(row) for row in cursor.fetchall()], cursor.rowcount)
+def _outcome(statement: Executable, rows: Sequence[Any]) -> Outcome:
+    return Outcome(list(map(_row(statement), rows)))
 
 
 @contextmanager
@@ -69,28 +70,15 @@ def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) 
     if connection.dialect.name != "postgresql":
         yield run(connection, lock)
         return
-    locked, *found = _at_once(connection, [(lock, _NOTHING), *expected])
-    connection.info[_AHEAD] = dict(zip((_asked(*read) for read in expected), found, strict=True))
+    reads = [(lock, _NOTHING), *expected]
+    calls = [Call(*_call(connection, *read)) for read in reads]
+    found = exchange(*_server(connection), calls)
+    outcomes = [_outcome(statement, rows) for (statement, _), rows in zip(reads, found, strict=True)]
+    connection.info[_AHEAD] = dict(zip(map(_key, expected), outcomes[1:], strict=True))
     try:
-        yield locked
+        yield outcomes[0]
     finally:
         connection.info.pop(_AHEAD, None)
-
-
-def _at_once(connection: Connection, calls: Sequence[Read]) -> list[Outcome]:
-    """Run statements as one text.
-
-    Not as a pipeline: after one, PostgreSQL 18 may not end a transaction whose client says nothing more.
-    """
-    from psycopg import ClientCursor
-
-    driver: Any = connection.connection.driver_connection
-    cursor: Any = ClientCursor(driver)
-    cursor.execute("; ".join(cursor.mogrify(*_call(connection, *each)) for each in calls))
-    found = [_outcome(cursor)]
-    while cursor.nextset():
-        found.append(_outcome(cursor))
-    return found
 
 
 def recall(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> Outcome:
@@ -129,25 +117,25 @@ def forget(connection: Connection) -> None:
 
 def run_all(
     connection: Connection, writes: Sequence[tuple[Executable, Mapping[str, Any], bool]], *, last: bool
-) -> list[int]:
-    """Run statements that return no rows; return how many rows each changed. A guarded one must change one.
+) -> bool:
+    """Run statements that return no rows; tell whether every guarded one changed exactly one row.
 
     To a server they go all at once, so that the ledger is not locked for as many journeys, and the commit
-    goes with the `last` ones: a statement that fails undoes it all.
+    goes with the `last` ones: a statement that fails undoes it all, and a guarded one fails by itself.
     """
     connection.info.pop(_AHEAD, None)
+    if connection.dialect.name == "postgresql":
+        calls = [Call(*_call(connection, *write[:2], guarded=write[2])) for write in writes]
+        exchange(*_server(connection), calls, end=last)
+        return True
     driver: Any = connection.connection.driver_connection
-    served = connection.dialect.name == "postgresql"
-    with ExitStack() as stack:
-        if served:
-            stack.enter_context(driver.pipeline())
-        cursors = []
-        for statement, values, guarded in writes:
-            cursors.append(driver.cursor())
-            cursors[-1].execute(*_call(connection, statement, values, guarded=guarded and served))
-        if last and served:
-            driver.commit()
-    return [cursor.rowcount for cursor in cursors]
+    found = [driver.execute(*_call(connection, *write[:2])).rowcount for write in writes]
+    return all(changed == 1 for (*_, guarded), changed in zip(writes, found, strict=True) if guarded)
+
+
+def _server(connection: Connection) -> tuple[Any, dict[str, str]]:
+    """Return the driver's connection and the statements that are prepared in it."""
+    return connection.connection.driver_connection, connection.info.setdefault(_PREPARED, {})
 
 
 def _call(
@@ -180,8 +168,7 @@ def _prepared(
     return text, compiled.positiontup if kind == "sqlite" else None, compiled.params
 
 
-@lru_cache(maxsize=64)
-def _row(names: tuple[str, ...]) -> Any:
+@lru_cache(maxsize=512)
+def _row(statement: Any) -> Any:
     made: Any = namedtuple  # called with names that are only known now
-    # A flipped bit in the schema can change the case of a name, which SQL does not see.
-    return made("Row", [name.lower() for name in names])._make
+    return made("Row", statement.selected_columns.keys())._make

@@ -1,0 +1,107 @@
+"""Send several statements to PostgreSQL as one text, so that a charge takes two journeys.
+
+Each statement is prepared in the server once for a connection; after that only its name and its values go
+there. Not as a pipeline: after one, PostgreSQL 18 may not end a transaction whose client says nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import count
+from typing import Any, NamedTuple
+
+_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
+_numbers = count()
+
+
+class Call(NamedTuple):
+    """A statement with named parameters, as psycopg writes them, and their values."""
+
+    text: str
+    values: dict[str, Any]
+
+
+def exchange(driver: Any, known: dict[str, str], calls: Sequence[Call], *, end: bool = False) -> Any:
+    """Run statements in one journey and return the rows of each; `known` are those that are prepared already.
+
+    Where no transaction is open, one begins with them; with `end` it is committed after them. One that fails
+    stops all that follow, so that nothing is committed.
+    """
+    from psycopg import pq
+
+    encoding, escape = driver.info.encoding, pq.Escaping(driver.pgconn).escape_literal
+    texts, made = list[bytes](), dict[str, str]()
+    if driver.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+        texts.append(f"BEGIN ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}".encode())
+    for call in calls:
+        numbered, order = _numbered(call.text)
+        name = known.get(numbered) or made.get(numbered)
+        if name is None:
+            # A number is used once: after a failure nobody knows whether its statement was prepared.
+            made[numbered] = name = f"dovetail_{next(_numbers)}"
+            texts.append(f"PREPARE {name} AS {numbered}".encode(encoding))
+        given = b", ".join(_literal(call.values[each], encoding, escape) for each in order)
+        texts.append(b"EXECUTE %s%s" % (name.encode(), b"(%s)" % given if order else b""))
+    if end:
+        texts.append(b"COMMIT")
+    results = _sent(driver, b"; ".join(texts))
+    known.update(made)
+    return _rows(driver, results)
+
+
+def _sent(driver: Any, text: bytes) -> list[Any]:
+    """Send a text straight to libpq: a cursor would take longer over it than the server does."""
+    from psycopg import generators, pq
+    from psycopg.errors import error_from_result
+
+    with driver.lock:
+        driver.pgconn.send_query(text)
+        results: list[Any] = driver.wait(generators.execute(driver.pgconn))
+    for result in results:
+        if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+            raise error_from_result(result)
+    return results
+
+
+def _rows(driver: Any, results: Iterable[Any]) -> list[list[tuple[Any, ...]]]:
+    """Return the rows of every statement that has some."""
+    from psycopg import pq
+    from psycopg.adapt import Transformer
+
+    reader, found = Transformer(driver), []
+    for result in results:
+        if result.status == pq.ExecStatus.TUPLES_OK:
+            reader.set_pgresult(result)
+            found.append(reader.load_rows(0, result.ntuples, tuple))
+    return found
+
+
+def _literal(value: Any, encoding: str, escape: Any) -> bytes:
+    if value is None:
+        return b"NULL"
+    if isinstance(value, int):
+        return b"%d" % value
+    return bytes(
+        escape(b"\\x" + value.hex().encode() if isinstance(value, bytes) else value.encode(encoding))
+    )
+
+
+@lru_cache(maxsize=512)
+def _numbered(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement with numbers for its parameters, and their names in order.
+
+    >>> _numbered("SELECT 3 %% 2 WHERE a = %(of)s AND b = %(by)s OR c = %(of)s")
+    ('SELECT 3 % 2 WHERE a = $1 AND b = $2 OR c = $1', ('of', 'by'))
+    """
+    order: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "%"
+        if found[1] not in order:
+            order.append(found[1])
+        return f"${order.index(found[1]) + 1}"
+
+    return _PARAMETER.sub(number, text), tuple(order)
