@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
+from dovetail.designer import design
+from dovetail.designer.calibration import _losses
+from dovetail.designer.candidates import Finder
 from dovetail.designer.composition_floats import log_delta, zeta_of
+from dovetail.designer.family import epsilon_of
+from dovetail.designer.goal import read_task
 from dovetail.designer.optimisation import Layout, delta_within, joint_zeta, smooth
 from dovetail.designer.piecewise_floats import Profile
 from dovetail.noise import PiecewiseGeometric
@@ -58,3 +65,46 @@ def test_the_gradients_are_those_of_differences(epsilon: float | None) -> None:
             step = np.eye(len(point))[axis] * 1e-6
             slope = (term(layout, point + step)[0] - term(layout, point - step)[0]) / 2e-6
             assert gradient[axis] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def test_the_epsilon_of_a_noise_is_found_from_any_side() -> None:
+    for uses, delta in ((2, 1e-3), (10, 1e-6), (300, 1e-9)):
+        exact = privacy_loss(NOISE).compose(uses).epsilon_at(delta)
+        assert epsilon_of(PROFILE, uses, delta) == pytest.approx(exact, rel=2e-3)
+
+
+def test_the_quick_losses_of_two_shifts_agree_with_the_exact_ones() -> None:
+    """Breaks that the larger shift divides leave no loss between the listed values."""
+    noise = PiecewiseGeometric(("0.02", "0.05"), (300,))
+    values, chances = _losses(noise, (3, 1))
+    assert chances.sum() == pytest.approx(1, abs=1e-3)
+    quick = np.exp(log_delta(values, chances, 10, 1.0, 0.01).log)
+    exact = privacy_loss(noise, sensitivity=(3, 1)).compose(10).delta(1)
+    assert quick == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("probability", [0.8, 0.95, 0.999])
+def test_the_start_for_one_accuracy_has_the_least_fisher_information(probability: float) -> None:
+    """Of densities with as much beyond ±1, by quadrature: less than the Gaussian and any mix with it."""
+    finder = Finder(read_task(within=999, probability=probability, delta="1e-6", queries=1000, pieces=16))
+    rates, breaks = finder._least_informative()
+    x = np.linspace(0, 12_000, 600_001)
+    slope = np.asarray(rates)[np.searchsorted(breaks, x, side="right")]
+    density = np.exp(-np.concatenate([[0.0], np.cumsum(slope[:-1]) * x[1]]))
+    density /= 2 * density.sum() * x[1]
+
+    def information(f: np.ndarray) -> float:
+        return float(2 * (np.diff(f) ** 2 / (f[:-1] + 1e-300)).sum() / x[1])
+
+    miss = 1 - probability
+    assert 2 * density[x > 1000].sum() * x[1] == pytest.approx(miss, rel=0.05)
+    sigma = 1000 / NormalDist().inv_cdf(1 - miss / 2)
+    normal = np.exp(-(x**2) / (2 * sigma**2)) / (sigma * np.sqrt(2 * np.pi))
+    assert information(density) < 0.99 * information(normal)
+    assert information(density) < information(0.9 * density + 0.1 * normal)
+
+
+def test_many_exact_answers_cost_less_than_with_the_gaussian() -> None:
+    chosen = design(within=30, probability=0.999, delta="1e-6", queries=100)
+    gaussian = next(other for other in chosen.alternatives if other.name == "Gaussian")
+    assert gaussian.value > 1.09 * gaussian.chosen

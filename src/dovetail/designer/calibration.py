@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, floor, inf, isfinite, log, log1p, log10, sqrt
+from math import exp, floor, gcd, inf, isfinite, log, log1p, log10, sqrt
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 
 from .certify import Certified, certify
-from .composition_floats import log_delta_alone, zeta_of
+from .composition_floats import Floats, log_delta_alone, zeta_of
 from .goal import Task
 from .piecewise_floats import Profile
 
@@ -30,6 +30,8 @@ _FINE_STEPS = 50_000
 _MOST_TRIES = 40
 _CLOSE = 2e-6
 _RETRIES = 24
+# Different shifts of more cells have too many sums of losses to list.
+_FEW_CELLS = 2
 # ln of how much of delta or zeta is left unused where floats only estimate it.
 _SPARED = 1e-4
 
@@ -123,26 +125,36 @@ def edge(margin: Callable[[float], float], side: int, close: float = _CLOSE) -> 
 
 
 def _in_budget(task: Task, unit: Fraction) -> Margin:
-    """Return by how much, in logs, a noise keeps the budget: by floats for equal shifts, else exactly."""
-    if len(set(task.shifts)) > 1 or not (task.delta or task.zeta):
+    """Return by how much, in logs, a noise keeps the budget: by floats for few shifts, else exactly."""
+    equal = len(set(task.shifts)) == 1
+    if not (task.delta or task.zeta) or not (equal or len(task.shifts) <= _FEW_CELLS):
         return lambda noise: _exact_margin(noise, task)
-    epsilon, shift = float(task.epsilon or task.zeta or 0), task.shifts[0]
+    epsilon = float(task.epsilon or task.zeta or 0)
+    uses, shifts = (task.uses, task.shifts[:1]) if equal else (task.queries, task.shifts)
 
     def quick(noise: PiecewiseGeometric) -> float:
-        worst = float(task.uses * noise.rates[-1]) * shift
+        worst = float(task.queries * noise.rates[-1]) * sum(task.shifts)
         room = inf if task.max_epsilon is None else log(float(task.max_epsilon) / worst)
         if worst <= epsilon:
             return min(room, 1.0)
-        rates = np.array([float(rate) for rate in noise.rates]) * shift
-        masses = Profile(rates, np.array([0.0, *noise.breaks]) / shift).masses()
-        values = np.concatenate([rates, -rates])
-        grid = float(unit) * shift if len(rates) > 1 else float(rates[0])
-        chances = np.concatenate([masses, masses * np.exp(-rates)])
+        values, chances = _losses(noise, shifts)
+        grid = float(unit) * gcd(*shifts) if len(noise.rates) > 1 else float(noise.rates[0]) * gcd(*shifts)
         if task.zeta is not None:
-            return min(room, log(task.zeta) - zeta_of(values, chances, task.uses, grid).log)
-        return min(room, log(task.delta or 1) - log_delta_alone(values, chances, task.uses, epsilon, grid))
+            return min(room, log(task.zeta) - zeta_of(values, chances, uses, grid).log)
+        return min(room, log(task.delta or 1) - log_delta_alone(values, chances, uses, epsilon, grid))
 
     return quick
+
+
+def _losses(noise: PiecewiseGeometric, shifts: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Return about the values of the loss at several shifts together, and their chances."""
+    values, chances = np.zeros(1), np.ones(1)
+    for shift in shifts:
+        rates = np.array([float(rate) for rate in noise.rates]) * shift
+        masses = Profile(rates, np.array([0.0, *noise.breaks]) / shift).masses()
+        values = np.add.outer(values, np.concatenate([rates, -rates])).ravel()
+        chances = np.multiply.outer(chances, np.concatenate([masses, masses * np.exp(-rates)])).ravel()
+    return values, chances
 
 
 def _exact_margin(noise: PiecewiseGeometric, task: Task) -> float:
@@ -166,8 +178,10 @@ def _accurate(task: Task) -> Margin:
 
 
 def _log_outside(noise: PiecewiseGeometric, t: int) -> float:
-    """Return ln P(|Y| > t); of one piece by its closed form, for which no table has to be built."""
+    """Return about ln P(|Y| > t): by floats for several pieces, by the closed form for one."""
     if len(noise.rates) > 1:
-        return log(2) + float(noise.log_sf(t))
+        rates = np.array([float(rate) for rate in noise.rates])
+        chance = float(Profile(rates, np.array([0.0, *noise.breaks])).outside(t))
+        return log(chance) if chance > 0 else log(2) + float(noise.log_sf(t))
     rate = float(noise.rates[0])
     return log(2) - rate * (t + 1) - log1p(exp(-rate))

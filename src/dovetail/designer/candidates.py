@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import exp, inf, log, sqrt
+from math import cos, inf, log, pi, sin, sqrt, tan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dovetail.exact.bisection import bracket
 from dovetail.privacy.normal import normal_sigma
 
-from .calibration import Shape
+from .calibration import Shape, edge
 from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
@@ -73,10 +73,11 @@ class Finder:
 
     def estimated(self) -> Scaled | None:
         """Return the better of the family's best shape and one piece; None without a delta."""
-        found = [each for each in (self._of_family(1), self._of_family()) if each is not None]
-        if len(found) < 2 or not self.task.has_budget:
-            return found[-1] if found else None
-        return min(found, key=lambda each: self._measured(each.profile))
+        found = self._of_family()
+        one = self._of_family(1) if found is not None and self.task.has_budget else None
+        if found is None or one is None:
+            return found
+        return min(one, found, key=lambda each: self._measured(each.profile))
 
     def _of_family(self, pieces: int | None = None) -> Scaled | None:
         """Return the best shape of the family, where a delta is part of what is asked."""
@@ -122,12 +123,17 @@ class Finder:
 
     def _near(self, first: Scaled) -> Iterator[tuple[Floats, Floats]]:
         """Give the family's best as a start, and for a rough landscape the usual ones too."""
-        yield first.rates, first.breaks
         rough = self.task.pieces <= _ROUGH and self.uses <= 2 * _SOME
         if rough or self.task.max_epsilon is not None:
+            yield first.rates, first.breaks
             yield from self._starts()
-        elif self.uses <= _SOME:
+            return
+        if self.task.has_budget or self.uses <= _SOME:
+            yield first.rates, first.breaks
+        if self.uses <= _SOME // 2:
             yield self._halfway()
+        elif not self.task.has_budget:
+            yield self._least_informative()
 
     def _worth_fitting(self) -> int:
         """Return how many shapes to fit: more where the landscape is rough, fewer where fitting is slow."""
@@ -215,6 +221,24 @@ class Finder:
         flattest = unit_shapes(self.task.pieces)[0]
         return np.sqrt(flattest.rates * np.linspace(0.5, 1.6, self.task.pieces)), flattest.breaks
 
+    def _least_informative(self) -> tuple[Floats, Floats]:
+        """Return what is best for one accuracy and very many queries: cos² as far as it asks, then one rate.
+
+        Of all densities with a chance p beyond ±1 it has the least Fisher information, the limit of what many
+        queries cost: exp(-psi) with psi = -2·ln cos(w·x/2) up to 1 and the slope psi'(1) from there on.
+        """
+        goal = min(self.task.goals, key=lambda goal: goal.within)
+
+        def enough(w: float) -> bool:
+            beyond = 2 * cos(w / 2) ** 2 / (w * tan(w / 2))
+            return beyond / (1 + sin(w) / w + beyond) <= goal.each
+
+        w = bracket(1e-3, pi - 1e-9, enough, close=1e-9)[1]
+        places = np.linspace(0, 1, self.task.pieces)
+        rates = np.diff(-2 * np.log(np.cos(w * places / 2))) * (self.task.pieces - 1)
+        size = self._shrunk(goal.within) + 1
+        return np.append(rates, w * tan(w / 2)) / size, places[1:] * size
+
     def _searched(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
     ) -> tuple[float, Profile] | None:
@@ -245,35 +269,22 @@ class Finder:
         layout = Layout(len(rates), fixed, self.with_epsilon, float(rates[-1]) / per_rate)
         start = layout.point(rates, breaks)
         if self.with_epsilon:
-            start[-1] = log(self._epsilon(layout, start))
+            start[-1] = log(epsilon_of(layout.profile(start), self.uses, float(self.task.minimise[1] or 0)))
         found = improve(layout, start, self.objective, self.constraints, _ROUNDS)
         return None if found is None else (found[0], layout.profile(found[1]))
-
-    def _epsilon(self, layout: Layout, point: Floats) -> float:
-        """Return the epsilon at which the limit on delta just holds."""
-        steepest = exp(float(np.logaddexp.reduce(point[: layout.pieces])))
-
-        def enough(epsilon: float) -> bool:
-            return self.limits[0](layout, np.append(point[:-1], log(epsilon)))[0] >= 0
-
-        return bracket(steepest * 1e-6, steepest * self.uses, enough, close=1e-6, by_ratio=True)[1]
 
     def _scale(self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]) -> float | None:
         """Return the least scale within the budget, or the largest that is accurate."""
         terms = self.limits if self.task.has_budget else self._accuracies()
 
-        def holds(scale: float) -> bool:
+        def margin(scale: float) -> float:
             scaled = rates / scale
             layout = Layout(len(rates), fixed, grid=float(scaled[-1]) / 24)
             point = layout.point(scaled, _moved(breaks * scale, fixed))
-            with np.errstate(all="ignore"):
-                return all(term(layout, point)[0] >= 0 for term in terms)
+            return min(term(layout, point)[0] for term in terms)
 
-        inner, outer = bracket(
-            1e-9, 1e12, lambda scale: holds(scale) == self.task.has_budget, close=1e-9, by_ratio=True
-        )
-        edge = outer if self.task.has_budget else inner
-        return edge if 1e-8 < edge < 1e11 else None
+        with np.errstate(all="ignore"):
+            return edge(margin, -1 if self.task.has_budget else 1, close=1e-7)
 
 
 def _moved(breaks: Floats, fixed: tuple[float, ...]) -> Floats:

@@ -13,13 +13,15 @@ from math import ceil, exp, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.exact.bisection import bracket
 from dovetail.privacy.spectrum import power
 
 Floats = NDArray[np.float64]
 
 _LARGEST_TILT = 600.0
 _DEVIATIONS = 12
+_TILT_STEPS = 50
+# How near the mean must come to its goal, in squared deviations of one loss.
+_TILT_CLOSE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,8 +107,8 @@ def log_delta(values: Floats, masses: Floats, uses: int, epsilon: float, grid: f
     past = np.maximum(tilted.sums - epsilon, 0.0)
     found = tilted.mean_of(-np.expm1(-past) * np.exp(-tilt * past), -tilt * epsilon)
     # delta falls by the mass that Q has above epsilon, times exp(epsilon).
-    falls = tilted.mean_of(np.where(past > 0, np.exp(-(1 + tilt) * past), 0.0), -tilt * epsilon)
-    return Figure(found.log, found.by_values, found.by_masses, -exp(min(falls.log - found.log, 700.0)))
+    falls = tilted.log_mean_of(np.where(past > 0, np.exp(-(1 + tilt) * past), 0.0), -tilt * epsilon)
+    return Figure(found.log, found.by_values, found.by_masses, -exp(min(falls - found.log, 700.0)))
 
 
 def zeta_of(values: Floats, masses: Floats, uses: int, grid: float) -> Figure:
@@ -130,16 +132,27 @@ def zeta_of(values: Floats, masses: Floats, uses: int, grid: float) -> Figure:
 
 
 def _tilt(values: Floats, masses: Floats, goal: float) -> float:
-    """Return the tilt that brings the mean of one loss to `goal`, within limits."""
+    """Return about the tilt that brings the mean of one loss to `goal`, within limits.
+
+    Any tilt gives the same figures but for rounding, so a few steps of Newton's method are enough.
+    """
     top = float(values.max())
     if goal >= top:
         return _LARGEST_TILT / top / 4
-
-    def reached(tilt: float) -> bool:
+    low, high, tilt = 0.0, _LARGEST_TILT / top, 0.0
+    for _ in range(_TILT_STEPS):
         weights = masses * np.exp(tilt * (values - top))
-        return float((weights * values).sum() / weights.sum()) >= goal
-
-    return bracket(0.0, _LARGEST_TILT / top, reached, close=1e-9)[1]
+        weights /= weights.sum()
+        mean = float((weights * values).sum())
+        variance = float((weights * (values - mean) ** 2).sum())
+        low, high = (tilt, high) if mean < goal else (low, tilt)
+        off = goal - mean
+        if off * off <= _TILT_CLOSE * variance or high <= low:
+            break
+        tilt += off / max(variance, 1e-300)
+        if not low < tilt < high:
+            tilt = (low + high) / 2
+    return tilt
 
 
 def _one_delta(values: Floats, masses: Floats, epsilon: float) -> Figure:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 
 import numpy as np
-
-from dovetail.exact.bisection import bracket
 
 from .calibration import Shape, edge
 from .composition_floats import log_delta_alone
@@ -116,11 +114,13 @@ def log_delta_of(profile: Profile, uses: int, epsilon: float) -> float:
 
 def epsilon_of(profile: Profile, uses: int, delta: float) -> float:
     """Return the epsilon of so many uses of a noise at a delta."""
-    most = uses * float(profile.rates[-1])
-    goal = log(delta)
-    return bracket(
-        most * 1e-6, most, lambda x: log_delta_of(profile, uses, x) <= goal, close=_CLOSE, by_ratio=True
-    )[1]
+    rates, masses = profile.rates, profile.masses()
+    most, goal = uses * float(rates[-1]), log(delta)
+    square = float((masses * (1 + np.exp(-rates)) * rates**2).sum())
+    # As if the loss were normal: its mean is half its variance.
+    guess = min(uses * square / 2 + sqrt(2 * uses * square * -goal), most * (1 - 1e-6))
+    found = edge(lambda x: goal - log_delta_of(profile, uses, guess * x), -1, close=_CLOSE)
+    return most if found is None else min(guess * found, most)
 
 
 def normal_tilt(epsilon: float, sigma: float, uses: int) -> float:

@@ -138,7 +138,7 @@ def improve(
             method="SLSQP",
             bounds=bounds,
             constraints=held,
-            options={"maxiter": rounds, "ftol": 1e-7},
+            options={"maxiter": rounds, "ftol": 1e-6},
         )
     finite = [pair for pair in best if np.isfinite(pair[0])]
     return min(finite, key=lambda pair: pair[0]) if finite else None
