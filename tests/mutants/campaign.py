@@ -55,6 +55,9 @@ THROUGHOUT = (
     "attack/test_privacy_audit.py",
     "test_session.py",
 )
+# What other programs are needed for, or many processes: it would make a mutant wait rather than fail.
+LEFT_OUT = {"console", "docs", "paper", "examples", "mutants", "packaging", "test_crashes", "test_races"}
+LEFT_OUT |= {"test_run_processes", "test_server", "test_postgres", "test_spark", "test_postgresql"}
 QUICK = "not slow and not spark and not browser"
 LOADED = [
     "numpy",
@@ -98,21 +101,20 @@ class Mutant:
         return f"{self.file}#{self.number}"
 
 
-def guarded() -> Iterator[str]:
-    """Yield the files that are mutated."""
-    home = ROOT / "src/dovetail"
+def guarded(home: Path) -> Iterator[str]:
+    """Yield the files of a package that are mutated."""
     for guard in GUARDS:
         for path in sorted((home / guard).rglob("*.py")):
             if path.stem != "__init__" and (guard != "service" or path.stem in SERVICE):
                 yield str(path.relative_to(home))
 
 
-def chosen(number: int, seed: int, only: str) -> list[Mutant]:
+def chosen(home: Path, number: int, seed: int, only: str) -> list[Mutant]:
     """Return a sample of all mutants; small packages get more than their share."""
     every: dict[str, list[Mutant]] = defaultdict(list)
-    for file in guarded():
+    for file in guarded(home):
         if only in file:
-            text = (ROOT / "src/dovetail" / file).read_text(encoding="utf-8")
+            text = (home / file).read_text(encoding="utf-8")
             every[file.split("/")[0]] += [Mutant(file, n, made) for n, made in enumerate(mutations(text))]
     total = sum(map(len, every.values()))
     print(f"{total} mutants are possible.", flush=True)
@@ -131,7 +133,7 @@ def tests_for(file: str, tree: Path, source: Path) -> list[list[str]]:
     texts = {
         path: path.read_text(encoding="utf-8")
         for path in sorted(tests.rglob("test_*.py"))
-        if not {"console", "docs", "paper", "examples", "mutants"} & set(path.parts)
+        if not LEFT_OUT & {*path.parts, path.stem}
     }
     names = public_names(tree / "src/dovetail" / file)
     score = {path: sum(name in text for name in names) for path, text in texts.items()}
@@ -160,6 +162,14 @@ def public_names(path: Path) -> set[str]:
     return {name for name in found if not name.startswith("_") and len(name) > 4}
 
 
+class WithoutServers:
+    """Leave out tests that start a database server, which takes longer than all others together."""
+
+    @staticmethod
+    def pytest_collection_modifyitems(items: list[Any]) -> None:
+        items[:] = [item for item in items if "postgres_server" not in getattr(item, "fixturenames", ())]
+
+
 def run_tests(tree: Path, source: Path, tests: list[str], out: Path, reached: Path | None) -> None:
     """Run tests in this process, which is a fork, and leave; note in a file which lines they reach."""
     os.setsid()
@@ -180,7 +190,8 @@ def run_tests(tree: Path, source: Path, tests: list[str], out: Path, reached: Pa
     lines = coverage.Coverage(data_file=None, config_file=False, include=include) if reached else None
     if lines is not None:
         lines.start()
-    code = int(pytest.main(["-q", "-x", "-n0", "-m", QUICK, *quiet, f"--rootdir={tree}", *tests]))
+    options = ["-q", "-x", "-n0", "-m", QUICK, *quiet, f"--rootdir={tree}", *tests]
+    code = int(pytest.main(options, plugins=[WithoutServers()]))
     if lines is not None and reached is not None and code in (0, 5):
         lines.stop()
         data = lines.get_data()
@@ -324,7 +335,7 @@ def main() -> None:
     (folder / "reached").mkdir(parents=True, exist_ok=True)
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     prepared(folder, given.workers)
-    wanted = chosen(given.number, given.seed, given.only)
+    wanted = chosen(folder / "tree/src/dovetail", given.number, given.seed, given.only)
     done = set(lines_of(folder / "results.jsonl"))
     context = multiprocessing.get_context("spawn")
     running = [
