@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 import dovetail as dv
 from dovetail.answers import Answer
-from dovetail.answers.computed import bar_of, value_of
+from dovetail.answers.computed import box_of, value_of
 from dovetail.answers.layout import laid_out
 from dovetail.answers.table import TableAnswer
 from dovetail.ledger import Ledger
@@ -185,7 +185,7 @@ def test_whatever_lies_in_the_bars_gives_a_value_in_the_bar_of_the_formula(
         Aggregate(n): [bar.low + share * (bar.high - bar.low)]
         for n, (bar, share) in enumerate(zip(around, shares, strict=True))
     }
-    bar, value = bar_of(formula, found, 0), value_of(formula, points, 0)
+    bar, value = box_of(formula, found, 0), value_of(formula, points, 0)
     if bar is not None:
         assert value is not None
         assert bar.low <= value <= bar.high

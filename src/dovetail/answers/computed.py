@@ -1,7 +1,8 @@
 """Compute numbers from noisy ones, cell by cell, with intervals that hold as often as was asked for.
 
-If each of k noisy numbers misses its interval with a chance of at most 1/k of the allowed one, all intervals
-hold at once but for that chance, and then interval arithmetic covers whatever is computed from them. A
+The aggregates of a SELECT are calculated with as noisy numbers are: sums by the exact law of their noises,
+ratios by inversion. That takes some hundredths of a second a cell; so where there are many cells, each
+aggregate gets its share of the chance to miss and interval arithmetic covers the rest, which is wider. A
 quotient whose denominator may be 0 has no interval, and none has a value where it is 0: None stands for both.
 """
 
@@ -14,11 +15,16 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-from dovetail.query.measures import Bar
+from dovetail.query.measures import Bar, shared_chance
 from dovetail.query.sharing import components_read
 from dovetail.query.sql.formula import Aggregate, Formula, Number, Test, Tests, aggregates_in
 
 from .answer import Answer
+from .noisy_numbers import NoisyNumber, Released, constant, opaque
+from .noisy_ratios import UNLIMITED
+
+# Of more cells, intervals of formulas are boxes.
+MOST_INVERTED = 100
 
 Value: TypeAlias = Fraction | None
 Values: TypeAlias = Mapping[Aggregate, Sequence[Fraction]]
@@ -74,13 +80,73 @@ def value_of(formula: Formula, values: Values, place: int) -> Value:
     return made
 
 
-def bar_of(formula: Formula, bars: Mapping[Aggregate, Sequence[Bar]], place: int) -> Bar | None:
+def bars_of(
+    formula: Formula, answers: Sequence[Answer], places: Sequence[int], chance: Fraction, wide: bool
+) -> list[Bar | None]:
+    """Return the intervals of a formula in some cells; with `wide`, those of all cells hold at once."""
+    used = list(dict.fromkeys(aggregates_in(formula)))
+    read = {each: read_from(answers[each.answer], each) for each in used}
+    cells = len(read[used[0]].cells)
+    if isinstance(formula, Aggregate) or cells > MOST_INVERTED:
+        share = 1 - chance / len(used)
+        found = {each: answer.bars(share, simultaneous=wide) for each, answer in read.items()}
+        return [box_of(formula, found, place) for place in places]
+    # The noises of different cells are independent.
+    level = 1 - (shared_chance(chance, cells) if wide else chance)
+    return [_inverted(formula, answers, read, place, level) for place in places]
+
+
+def _inverted(
+    formula: Formula, answers: Sequence[Answer], read: Mapping[Aggregate, Answer], place: int, level: Fraction
+) -> Bar | None:
+    numbers = {each: _number(each, answers[each.answer], answer, place) for each, answer in read.items()}
+    try:
+        found: NoisyNumber = _calculated(formula, numbers)
+    except ZeroDivisionError:
+        return None
+    bar = found.bar(level)
+    return None if max(-bar.low, bar.high) >= UNLIMITED else bar
+
+
+def _calculated(formula: Formula, numbers: Mapping[Aggregate, NoisyNumber]) -> NoisyNumber:
+    if isinstance(formula, Number):
+        return constant(formula.value)
+    if isinstance(formula, Aggregate):
+        return numbers[formula]
+    left, right = _calculated(formula.left, numbers), _calculated(formula.right, numbers)
+    made: NoisyNumber = _SIGNS[formula.sign](left, right)
+    return made
+
+
+def _number(wanted: Aggregate, whole: Answer, read: Answer, place: int) -> NoisyNumber:
+    """Return an aggregate of one cell to calculate with; what several read is the same noise for all.
+
+    All were asked at once, so their noises have one law together.
+    """
+    measure = read.query.measure
+    linear = measure.linear()
+    if linear is None or read.clamp or read.found is not None:
+
+        def interval(level: Fraction) -> Bar:
+            return read.bars(level)[place]
+
+        return NoisyNumber({opaque("select", (wanted, place), read.values()[place], interval): Fraction(1)})
+    taken = (0,) if wanted.measure is None else components_read(wanted.measure, whole.query.measure)
+    terms = {
+        Released("select", (wanted.answer, part, place), Fraction(number), noise): many
+        for part, number, noise, many in zip(taken, read.cells[place], read.noises, linear, strict=True)
+        if many
+    }
+    return NoisyNumber(terms)
+
+
+def box_of(formula: Formula, bars: Mapping[Aggregate, Sequence[Bar]], place: int) -> Bar | None:
     """Return the interval of a formula in one cell by interval arithmetic; None where it has no end."""
     if isinstance(formula, Number):
         return Bar(formula.value, formula.value)
     if isinstance(formula, Aggregate):
         return bars[formula][place]
-    left, right = bar_of(formula.left, bars, place), bar_of(formula.right, bars, place)
+    left, right = box_of(formula.left, bars, place), box_of(formula.right, bars, place)
     if left is None or right is None:
         return None
     if formula.sign == "-":

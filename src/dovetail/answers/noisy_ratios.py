@@ -1,23 +1,26 @@
 """Divide one noisy number by another: an interval by inversion, which is narrower than a box.
 
 For the true ratio m of a and b, a - m·b is 0, so what was released of it is noise alone, whose bar w(m) is
-known. The interval is the hull of all m at which the released value lies within the bar. Between the points
-of a grid, the noise of a - m·b exceeds w(m_i) + |m - m_i|·y only if it exceeds w(m_i) at m_i, or b's noise
-exceeds y; both are paid for. How far the grid reaches is a box of both numbers, paid for as well. All bars
-are those of noisy numbers: the exact law within an answer, and a union over answers.
+known. The interval is the hull of all m at which the released value lies within the bar. From one m to
+another, the noise of a - m·b changes by at most their distance times y, unless b's noise exceeds y. So a
+released value that exceeds w(m) by g rules out all ratios within g/(|b| + y) of m as well, and few bars
+are needed from each end of a box of both numbers. The box and b's noise beyond y are paid for. That later m
+depend on what was released does no harm: for each true ratio, every bar that it is held against is at least
+the least valid one. All bars are those of noisy numbers: the exact law within an answer, a union over
+answers.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Any, Protocol, Self
 
 from dovetail.query.measures import Bar
 
-# Shares of the chance to miss: for the box, and for b's noise between the points of the grid.
+# Shares of the chance to miss: for the box, and for b's noise from one ratio to another.
 _FOR_BOX, _FOR_STEPS = Fraction(1, 20), Fraction(1, 50)
-_POINTS = 17
-_ROUNDS = 3
+_MOST_BARS, _NEAR = 12, Fraction(1, 10**9)
 # An end that far out stands for none.
 UNLIMITED = Fraction(10**300)
 _ANYTHING = Bar(-UNLIMITED * 10**300, UNLIMITED * 10**300)
@@ -44,44 +47,32 @@ def ratio_interval(above: Divisible, below: Divisible, chance: Fraction) -> Bar:
     if not (above.plainly_released and below.plainly_released):
         # Bars that lean to one side have no pivot: the box with all of the chance is what is left.
         return _box(above.bar(1 - chance / 2), below.bar(1 - chance / 2))
-    reach = _width(below, chance * _FOR_STEPS)
+    reach = abs(below.exact) + _width(below, chance * _FOR_STEPS)
     inner = chance * (1 - _FOR_BOX - _FOR_STEPS)
-    found = box
-    for _ in range(_ROUNDS):
-        hull = _hull(above, below, found, inner, reach)
-        if hull is None:
-            return _box(above.bar(1 - chance / 2), below.bar(1 - chance / 2))
-        found = hull
-    return found
+    low = _first_kept(above, below, box.low, box.high, inner, reach)
+    high = None if low is None else _first_kept(above, below, box.high, low, inner, reach)
+    if low is None or high is None:
+        return _box(above.bar(1 - chance / 2), below.bar(1 - chance / 2))
+    return Bar(low, high)
 
 
-def _hull(above: Divisible, below: Divisible, within: Bar, chance: Fraction, reach: Fraction) -> Bar | None:
-    """Return the hull of the ratios within bounds that are not ruled out, None where all are."""
-    step = (within.high - within.low) / (_POINTS - 1)
-    if not step:
-        return within
-    low: Fraction | None = None
-    high: Fraction | None = None
-    half = step / 2
-    for number in range(_POINTS):
-        # The exact middle of this piece of the grid, on which one bar holds.
-        point = Fraction(float(within.low + number * step))
-        start, end = max(point - half - step / 1000, within.low), min(point + half + step / 1000, within.high)
-        bar = _width(above - below.scaled(point), chance) + (half + step / 500) * reach
-        kept = _solved(above.exact, below.exact, bar, start, end)
-        if kept is not None:
-            low = kept.low if low is None else min(low, kept.low)
-            high = kept.high if high is None else max(high, kept.high)
-    return None if low is None or high is None else Bar(low, high)
-
-
-def _solved(above: Fraction, below: Fraction, bar: Fraction, start: Fraction, end: Fraction) -> Bar | None:
-    """Return the m from start to end with |above - m·below| <= bar."""
-    if below == 0:
-        return Bar(start, end) if abs(above) <= bar else None
-    ends = sorted(((above - bar) / below, (above + bar) / below))
-    low, high = max(start, ends[0]), min(end, ends[1])
-    return Bar(low, high) if low <= high else None
+def _first_kept(
+    above: Divisible, below: Divisible, start: Fraction, end: Fraction, chance: Fraction, slope: Fraction
+) -> Fraction | None:
+    """Return about the first ratio from start to end that is not ruled out; None where all are."""
+    up = 1 if end >= start else -1
+    for _ in range(_MOST_BARS):
+        gap = abs(above.exact - start * below.exact) - _width(above - below.scaled(start), chance)
+        if gap <= 0:
+            break
+        # A float below is near enough, and keeps fractions short.
+        further = Fraction(nextafter(float(start + up * gap / slope), -inf * up))
+        if (further - start) * up <= abs(start) * _NEAR:
+            break
+        if (end - further) * up < 0:
+            return None
+        start = further
+    return start
 
 
 def _width(number: Divisible, chance: Fraction) -> Fraction:

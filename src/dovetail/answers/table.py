@@ -22,7 +22,7 @@ from dovetail.query.sql.order import Column
 
 from .answer import Answer
 from .bounds import bounded
-from .computed import aggregate_values, bar_of, read_from, value_of
+from .computed import aggregate_values, bars_of, read_from, value_of
 from .csv_format import csv_text
 from .display import MOST_ROWS, amount, in_figures, notes
 from .json_format import FORMAT as ANSWER_FORMAT
@@ -152,13 +152,10 @@ class TableAnswer:
     def bars(self, column: Column, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar | None]:
         """Return the exact error bars of a column, in the order shown; None where nothing bounds a number."""
         chance = 1 - probability("level", level, "Give a number such as 0.95.")
-        used = set(aggregates_in(column.noisy))
+        chosen = any(each.answer in self.chosen_by for each in aggregates_in(column.noisy))
         # All bars hold together if no column misses: each may use its share of the chance.
-        share = chance / len(self._aggregates()) if simultaneous else chance / len(used)
-        wide = simultaneous or any(each.answer in self.chosen_by for each in used)
-        told = ((each, read_from(self.answers[each.answer], each)) for each in used)
-        found = {each: answer.bars(1 - share, simultaneous=wide) for each, answer in told}
-        return [bar_of(column.noisy, found, place) for place in self.places]
+        share = chance / len({each.noisy for each in self.valued}) if simultaneous else chance
+        return bars_of(column.noisy, self.answers, self.places, share, simultaneous or chosen)
 
     def _aggregates(self) -> list[Aggregate]:
         """Return the noisy numbers that the columns are made of, each once."""

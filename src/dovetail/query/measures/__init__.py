@@ -8,7 +8,7 @@ from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .average import Average
-    from .bars import Bar, half_width
+    from .bars import Bar, half_width, shared_chance
     from .distinct import Distinct
     from .marginal_tables import MarginalTables
     from .measure import (
@@ -62,6 +62,7 @@ _HOME = {
     "Way": "measure",
     "Weighted": "weighted",
     "half_width": "bars",
+    "shared_chance": "bars",
     "read_measure": "registry",
 }
 __getattr__ = lazy_names(__name__, _HOME)
@@ -96,4 +97,5 @@ __all__ = [
     "Weighted",
     "half_width",
     "read_measure",
+    "shared_chance",
 ]

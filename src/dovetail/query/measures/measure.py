@@ -180,6 +180,10 @@ class Measure(ABC):
         first, *others = self.components()
         return not others and first.parts == 1
 
+    def linear(self) -> tuple[Fraction, ...] | None:
+        """Return what one unit of each component adds to the number, where it is their sum; else None."""
+        return (self.step(),) if self.one_integer() else None
+
     def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
         """Return how far the components of one part move together, where so many rows leave and come.
 

@@ -51,6 +51,10 @@ class Total(Measure):
         width = self.values.high - self.values.low
         return (Component("sum", Reach(width, width)), Component("count", COUNTED))
 
+    def linear(self) -> tuple[Fraction, ...] | None:
+        half = self.values.step / 2
+        return (half, half * self._middle) if self.centred else Measure.linear(self)
+
     def contents(self) -> tuple[str, ...]:
         return (centred_sum(self.values), COUNT) if self.centred else (named("sum", self.values),)
 

@@ -1,0 +1,98 @@
+"""What is computed from the aggregates of a SELECT: exact laws, ratios by inversion, and boxes for many."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dovetail.answers import Answer, computed
+from dovetail.answers.computed import bars_of, box_of
+from dovetail.noise import Geometric, IntegerNoise
+from dovetail.privacy import Charge, Remaining
+from dovetail.query import Column, Mean, Schema
+from dovetail.query.measures import Rows, Total, half_width
+from dovetail.query.sql.formula import Aggregate, Computed, Formula, Number
+
+TABLE = Schema([Column("k", "text", values=["a", "b"]), Column("x", "integer")]).table()
+QUESTION = Mean("x", 1, 3, 1).checked(TABLE)
+VALUES = QUESTION.measure.lattice()
+assert VALUES is not None
+SUM, COUNT = Aggregate(0, Total(VALUES, centred=True)), Aggregate(0, Rows())
+RATIO = Computed("/", SUM, COUNT)
+COUNT_NOISE: IntegerNoise = Geometric("1.5")
+SUM_NOISE = COUNT_NOISE.stretched(2)
+assert isinstance(SUM_NOISE, IntegerNoise)
+
+
+def answer(*cells: tuple[int, int]) -> Answer:
+    """Return what a mean releases: the sum of 2x - 4, and how many rows."""
+    when, left = datetime(2026, 1, 31, tzinfo=UTC), Remaining(Fraction(1))
+    noises = (SUM_NOISE, COUNT_NOISE)
+    return Answer("t", QUESTION, noises, cells, Charge.zero(), "add-remove", when, left)
+
+
+def coverage(level: Fraction, total: int, count: int, shorter: Fraction = Fraction(1)) -> float:
+    """Return how often the interval of SUM/COUNT holds at least: draws beyond those tried count as missed."""
+    held, truth = 0.0, Fraction(total + 4 * count, 2 * count)
+    for s, c in product(range(-6, 7), range(-2, 3)):
+        (bar,) = bars_of(RATIO, [answer((total + s, count + c))], [0], 1 - level, False)
+        chance = float(SUM_NOISE.pmf(s) * COUNT_NOISE.pmf(c))
+        if bar is None:
+            held += chance
+            continue
+        middle, half = (bar.low + bar.high) / 2, (bar.high - bar.low) / 2 * shorter
+        held += chance * (middle - half <= truth <= middle + half)
+    return held
+
+
+def test_a_ratio_of_aggregates_holds_as_often_as_it_says() -> None:
+    level = Fraction(4, 5)
+    assert coverage(level, total=20, count=12) >= level
+    assert coverage(level, total=20, count=12, shorter=Fraction(1, 2)) < level
+
+
+def test_a_ratio_is_as_narrow_as_the_mean_and_narrower_than_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer((60, 300))
+    (ratio,) = bars_of(RATIO, [asked], [0], Fraction(1, 20), False)
+    assert ratio is not None
+    (mean,) = asked.bars(Fraction(19, 20))
+    assert ratio.high - ratio.low <= mean.high - mean.low
+    monkeypatch.setattr(computed, "MOST_INVERTED", 0)
+    (box,) = bars_of(RATIO, [asked], [0], Fraction(1, 20), False)
+    assert box is not None
+    assert box.low < ratio.low < ratio.high < box.high
+    assert ratio.high - ratio.low < (box.high - box.low) / 2
+
+
+def test_noise_that_two_aggregates_share_cancels() -> None:
+    """SUM - 2·COUNT is half of the released sum alone, whose law has no count in it."""
+    formula: Formula = Computed("-", SUM, Computed("*", Number(Fraction(2)), COUNT))
+    (bar,) = bars_of(formula, [answer((60, 300))], [0], Fraction(1, 20), False)
+    width = Fraction(half_width(SUM_NOISE, Fraction(1, 20), 1), 2)
+    assert bar is not None
+    assert (bar.low, bar.high) == (30 - width, 30 + width)
+
+
+def test_bars_of_all_cells_hold_at_once_where_cells_were_chosen() -> None:
+    asked = answer((60, 300), (10, 300), (0, 300))
+    alone, wide = (bars_of(RATIO, [asked], [0], Fraction(1, 20), way) for way in (False, True))
+    assert alone[0] is not None
+    assert wide[0] is not None
+    assert wide[0].low < alone[0].low < alone[0].high < wide[0].high
+    one = bars_of(RATIO, [asked], [0], Fraction(1, 60), False)[0]
+    assert one is not None
+    assert float(wide[0].high) == pytest.approx(float(one.high), rel=1e-3)
+
+
+def test_what_may_be_divided_by_nothing_has_no_interval() -> None:
+    assert bars_of(RATIO, [answer((6, 1))], [0], Fraction(1, 20), False) == [None]
+    nothing = Computed("/", SUM, Number(Fraction(0)))
+    assert bars_of(nothing, [answer((6, 1))], [0], Fraction(1, 20), False) == [None]
+    assert box_of(nothing, {SUM: asked_bars()}, 0) is None
+
+
+def asked_bars() -> list[computed.Bar]:
+    return [computed.Bar(Fraction(1), Fraction(2))]
