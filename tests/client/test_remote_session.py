@@ -31,11 +31,11 @@ def local(tmp_path: Path) -> Iterator[dv.Session]:
         yield session
 
 
-def session_of(house: House, name: str = "ann") -> RemoteSession:
+def session_of(house: House, name: str = "ann", dataset: str = "adult", **more: Any) -> RemoteSession:
     desk = house.people[name]
     assert desk.key is not None
     connection = Connection("http://localhost", desk.key, transport=house.client._transport)
-    return RemoteSession(connection, "adult")
+    return RemoteSession(connection, dataset, **more)
 
 
 QUESTIONS = {
@@ -165,3 +165,19 @@ def test_an_online_run_over_http(house: House) -> None:
         assert one.interval()[0] <= one.value <= one.interval()[1]
         assert len(run.histogram("sex").value) == 2
         assert remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5")).id == run.id
+
+
+def test_a_session_about_one_vintage(house: House) -> None:
+    account = house.ledger.account("adult")
+    account.declare_disjoint()
+    for label in ("old", "new"):
+        account.declare_vintage(label, complete=True)
+    with session_of(house, vintage=["new"]) as remote, session_of(house, vintage=["old"]) as other:
+        given = remote.count(**PAY)
+        assert given.vintages == ("new",)
+        assert remote.remaining != other.remaining
+        assert other.remaining == dv.Budget.pure(1).remaining(dv.Charge.zero())
+        plan = remote.plan(dv.Geometric("0.1"), queries=2)
+        assert remote.histogram("sex", plan=plan).vintages == ("new",)
+        with pytest.raises(dv.InvalidParameter, match=f"plan='{plan.id}' must be a plan that you may use"):
+            other.count(plan=plan)

@@ -144,6 +144,9 @@ def _use_everything(made: Any) -> None:
     carl.send("PATCH", "/v1/datasets/people", json={"title": "People", "public": True})
     carl.send("PUT", "/v1/datasets/people/schema", json={"columns": columns})
     carl.post("/v1/budgets", {"dataset": "people", "budget": {"epsilon": 2}, "reason": "More was allowed."})
+    carl.post("/v1/datasets/people/vintages", {"label": "2026"})
+    carl.send("PATCH", "/v1/datasets/people/vintages/2026", json={"complete": True})
+    carl.get("/v1/datasets/people/vintages")
     for path in ("sources", "analysts", "keys", "grants", "overview", "export", "verify"):
         carl.get(f"/v1/{path}")
     carl.get("/v1/export?format=csv")

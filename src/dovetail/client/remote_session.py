@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -39,18 +39,22 @@ if TYPE_CHECKING:
 _KEY = "DOVETAIL_KEY"
 
 
-def connect(url: str, *, key: str | None = None, dataset: str | None = None) -> RemoteSession:
+def connect(
+    url: str, *, key: str | None = None, dataset: str | None = None, vintage: str | Sequence[str] = ()
+) -> RemoteSession:
     """Return a session on a service: the same questions, quotes and answers, paid from your allotment there.
 
     `key` is what the curator gave you; without it, the environment variable DOVETAIL_KEY is read. `dataset`
-    may be left out where only one was granted to you.
+    may be left out where only one was granted to you. `vintage` says which of its rows are meant, such as a
+    month, by labels that its curator declared.
     """
     given = os.environ.get(_KEY) if key is None else key
     if not given:
         raise InvalidParameter("key", None, f"the key that the curator gave you, here or in {_KEY}")
     connection = Connection(url, given)
     try:
-        return RemoteSession(connection, _chosen(connection, dataset))
+        labels = [vintage] if isinstance(vintage, str) else vintage
+        return RemoteSession(connection, _chosen(connection, dataset), vintage=labels)
     except BaseException:
         connection.close()
         raise
@@ -80,10 +84,11 @@ class RemoteSession(AskingMarginals):
     again under it.
     """
 
-    def __init__(self, connection: Connection, dataset: str) -> None:
+    def __init__(self, connection: Connection, dataset: str, *, vintage: Sequence[str] = ()) -> None:
         self._connection = connection
+        self._vintages = {"vintages": list(vintage)} if vintage else {}
         self._path = f"/v1/datasets/{escaped(dataset, safe='')}"
-        self._about = connection.get(self._path)
+        self._about = self._fresh()
         self.name: str = self._about["name"]
         """The dataset's name."""
 
@@ -112,6 +117,7 @@ class RemoteSession(AskingMarginals):
         for query in listed:
             query.checked(self._table)
         body = {"question": [to_dict(query) for query in listed], "pay": sent_payment(payment)}
+        body |= self._vintages
         return body | {"workload": True} if isinstance(queries, Workload) else body
 
     def _selection(self, text: str) -> Selection:
@@ -126,7 +132,7 @@ class RemoteSession(AskingMarginals):
         """
         slots = answers_planned(queries)
         noise = noise_of_slots("design", design, designed_for(design))
-        body = {"noise": noise.to_dict(), "queries": slots, "name": name}
+        body = {"noise": noise.to_dict(), "queries": slots, "name": name} | self._vintages
         return read_plan(self._connection.post(f"{self._path}/plans", body, once=new_request()))
 
     @property
@@ -174,7 +180,7 @@ class RemoteSession(AskingMarginals):
         return self.schema.table()
 
     def _fresh(self) -> dict[str, Any]:
-        return self._connection.get(self._path)
+        return self._connection.get(self._path, vintage=self._vintages.get("vintages"))
 
     def close(self) -> None:
         """Let go of the connection."""

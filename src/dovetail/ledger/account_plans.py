@@ -11,6 +11,7 @@ from dovetail.release.account import PlanState, Request, Reservation
 
 from . import requests, runs
 from .account_balance import AccountBalance
+from .balances import dataset_row
 from .pen import Pen
 from .plans import (
     PlanRequest,
@@ -107,6 +108,11 @@ class AccountPlans(AccountBalance):
         """Return the plans and online runs that an analyst may use, oldest first."""
         with self._store.reading() as connection:
             return usable_plans(connection, self._dataset, number_of(connection, analyst))
+
+    def usable_plans(self, analyst: str) -> list[PlanState]:
+        """Return those of them that pay for questions about the vintages that are meant."""
+        with self._store.reading() as connection:
+            return self._usable(connection, dataset_row(connection, self._dataset), analyst)
 
     def plans(self) -> list[PlanState]:
         """Return the plans of this dataset, oldest first."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from . import vintages
 from .balances import dataset_row
+from .pen import Pen
+from .principals import find_principal
 from .store import Store
 from .vintages import Vintage
 
 
 class DeclaringVintages:
-    """The part of a dataset's account that its curator uses each month."""
+    """The part of a dataset's account that its curator uses each month; `by` is the curator's name."""
 
     def __init__(self, store: Store, dataset: int) -> None:
         self._store = store
@@ -26,25 +28,29 @@ class DeclaringVintages:
         with self._store.reading() as connection:
             return bool(dataset_row(connection, self._dataset)["vintages"] == "disjoint")
 
-    def declare_vintage(self, label: str, *, complete: bool = False) -> None:
+    def declare_vintage(self, label: str, *, complete: bool = False, by: str | None = None) -> None:
         """Declare some of the rows as a vintage; `complete` if no row will enter it any more."""
         with self._store.writing() as pen:
-            vintages.declare(pen, self._dataset, label, complete, None)
+            vintages.declare(pen, self._dataset, label, complete, _doer(pen, by))
 
-    def complete_vintage(self, label: str) -> None:
+    def complete_vintage(self, label: str, *, by: str | None = None) -> None:
         """Record that no row will enter a vintage any more."""
         with self._store.writing() as pen:
-            vintages.complete(pen, self._dataset, label, None)
+            vintages.complete(pen, self._dataset, label, _doer(pen, by))
 
-    def declare_disjoint(self) -> None:
+    def declare_disjoint(self, *, by: str | None = None) -> None:
         """Declare that each row lies in one vintage, so that charges on different ones do not add up.
 
         Only where rows are protected, and for good.
         """
         with self._store.writing() as pen:
-            vintages.declare_disjoint(pen, self._dataset, None)
+            vintages.declare_disjoint(pen, self._dataset, _doer(pen, by))
 
-    def set_version(self, version: str, *, vintage: str | None = None) -> None:
+    def set_version(self, version: str, *, vintage: str | None = None, by: str | None = None) -> None:
         """Record which state of the data is there from now on; answers about another one become stale."""
         with self._store.writing() as pen:
-            vintages.set_version(pen, self._dataset, version, vintage, None)
+            vintages.set_version(pen, self._dataset, version, vintage, _doer(pen, by))
+
+
+def _doer(pen: Pen, by: str | None) -> int | None:
+    return None if by is None else find_principal(pen.connection, by).id

@@ -29,7 +29,14 @@ def asked_of(body: str) -> list[Question]:
 
 
 def recalled(
-    dataset: str, body: str, stored: str, answered_at: datetime, standing: Standing, level: Fraction
+    dataset: str,
+    body: str,
+    stored: str,
+    answered_at: datetime,
+    standing: Standing,
+    level: Fraction,
+    *,
+    vintages: tuple[str, ...] = (),
 ) -> list[Answer]:
     """Return the answers that were given to a request, with error bars at `level`.
 
@@ -48,6 +55,7 @@ def recalled(
         threshold = _threshold(asked, said["asked"], charge)
         given = (charge, said["neighbours"], answered_at, left, True)
         more: dict[str, Any] = {"found": each.found, "threshold": threshold, "together": len(questions)}
+        more["vintages"] = vintages
         found.append(of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more)))
     return found
 

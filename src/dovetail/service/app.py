@@ -28,6 +28,7 @@ from .endpoints import (
     record,
     runs,
     sessions,
+    vintages,
 )
 from .gate import Gate
 from .openapi import describe
@@ -47,6 +48,7 @@ ROUTERS = (
     sessions.router,
     datasets.opening,
     datasets.router,
+    vintages.router,
     questions.router,
     answers.router,
     plans.router,

@@ -46,6 +46,11 @@ GivenBudget = Annotated[dict[str, Any], Published("GivenBudget")]
 GivenNoise = Annotated[dict[str, Any], Published("GivenNoise")]
 
 
+VINTAGES: Any = Field(
+    default_factory=list, max_length=100, description="Which rows are meant, by the labels of their vintages."
+)
+
+
 class Body(BaseModel):
     """A body: every member is known, and nothing is guessed."""
 
@@ -70,6 +75,7 @@ class Asking(Body):
     sql: str | None = None
     pay: Annotated[dict[str, Any], Published("Pay")] = Field(default_factory=dict)
     workload: bool = Field(False, description="The questions share a price by what they measure.")
+    vintages: list[str] = VINTAGES
 
 
 class Ordering(Asking):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 from dovetail.answers import Answer, Plan, Quote
@@ -109,7 +111,9 @@ def with_rows(declared: Schema) -> Schema:
 ABOUT = ("title", "description", "contact", "licence")
 
 
-def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> DatasetSummary:
+def dataset(
+    entry: Entry, mine: Standing | None, everybody: Standing | None, vintages: Sequence[str]
+) -> DatasetSummary:
     """Return a dataset; `everybody` is what all have spent, where the reader may know it."""
     said = entry.said
     return {
@@ -129,13 +133,15 @@ def dataset(entry: Entry, mine: Standing | None, everybody: Standing | None) -> 
         "pacing": said.get("pacing") or None,
         "version": entry.version,
         "budget": limit(entry.budget),
-        "mine": _standing(mine),
-        "all": _standing(everybody),
+        "mine": standing_of(mine),
+        "all": standing_of(everybody),
+        "vintages": list(vintages),
         "sql_name": entry.name,
     }
 
 
-def _standing(seen: Standing | None) -> StandingForm | None:
+def standing_of(seen: Standing | None) -> StandingForm | None:
+    """Return where a budget or an allotment stands, if there is one."""
     return None if seen is None or seen.budget is None else standing(seen.budget, seen.spent)
 
 
@@ -163,14 +169,15 @@ def public_plan(number: int | None, states: list[PlanState]) -> str | None:
     return next((each.public for each in states if each.id == number), None)
 
 
-def quote(offered: Quote, name: str) -> QuoteForm:
+def quote(offered: Quote, name: str, vintages: Sequence[str]) -> QuoteForm:
     """Return a quote with its digest, as `outside` tells it."""
     now = offered.standing
     asked = [each.question for each in offered.asked]
     assert now.budget is not None
     more: QuoteMembers = {
-        "digest": offered.digest,
+        "digest": digest(offered, vintages),
         "dataset": name,
+        "vintages": list(vintages),
         "price": amount(offered.charge),
         "remaining_now": now.budget.remaining(now.spent).to_dict(),
         "words": [question_words(each) for each in asked],
@@ -179,6 +186,12 @@ def quote(offered: Quote, name: str) -> QuoteForm:
         "text": offered.words(),
     }
     return beside(offered.to_dict(), more)
+
+
+def digest(offered: Quote, vintages: Sequence[str]) -> str:
+    """Return a name for exactly this offer about these rows."""
+    about = json.dumps([offered.digest, *vintages])
+    return sha256(about.encode()).hexdigest() if vintages else offered.digest
 
 
 def beside(published: dict[str, Any], more: M) -> M:

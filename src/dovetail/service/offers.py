@@ -20,7 +20,7 @@ from dovetail.session import Session
 from .authentication import Caller
 from .registration import kept_schema
 from .settings import Settings
-from .sources import opened_source
+from .sources import opened_sources
 
 if TYPE_CHECKING:
     from dovetail.online.durable_run import Online
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _FRESH = 0.5
 _MOST_SESSIONS = 1000
 _MOST_RUNS = 16
+_MOST_VINTAGES = 64
 
 
 @dataclass(slots=True)
@@ -37,8 +38,10 @@ class Offer:
     entry: Entry
     schema: Schema
     session: Session | None
+    open_about: Callable[[tuple[str, ...]], Session]
     problem: str | None = None
-    sessions: dict[int, Session] = field(default_factory=dict)
+    sessions: dict[tuple[int, tuple[str, ...]], Session] = field(default_factory=dict)
+    by_vintages: dict[tuple[str, ...], Session] = field(default_factory=dict)
     runs: dict[tuple[int, str], Online] = field(default_factory=dict)
 
     def opened(self) -> Session:
@@ -52,14 +55,26 @@ class Offer:
         """How many seconds lie between the moments at which answers leave, None for at once."""
         return self.entry.said.get("pacing") or None
 
-    def session_of(self, caller: Caller) -> Session:
-        """Return the session in which an analyst asks."""
-        found = self.sessions.get(caller.principal.id)
+    def session_of(self, caller: Caller, vintages: tuple[str, ...] = ()) -> Session:
+        """Return the session in which an analyst asks, about all rows or some vintages."""
+        found = self.sessions.get((caller.principal.id, vintages))
         if found is None:
             if len(self.sessions) >= _MOST_SESSIONS:
                 self.sessions.clear()
-            found = self.opened().on_behalf_of(caller.name, pacing=self.pacing)
-            self.sessions[caller.principal.id] = found
+            found = self._about(vintages).on_behalf_of(caller.name, pacing=self.pacing)
+            self.sessions[caller.principal.id, vintages] = found
+        return found
+
+    def _about(self, vintages: tuple[str, ...]) -> Session:
+        """Return the session on the rows of some vintages, opened when it is first asked for."""
+        whole = self.opened()
+        if not vintages:
+            return whole
+        found = self.by_vintages.get(vintages)
+        if found is None:
+            if len(self.by_vintages) >= _MOST_VINTAGES:
+                self.by_vintages.clear()
+            found = self.by_vintages[vintages] = self.open_about(vintages)
         return found
 
     def keep_run(self, caller: Caller, public: str, run: Online) -> None:
@@ -71,6 +86,8 @@ class Offer:
     def close(self) -> None:
         """Let go of the data."""
         self.runs.clear()
+        for each in self.by_vintages.values():
+            each.close()
         if self.session is not None:
             self.session.close()
 
@@ -128,14 +145,16 @@ class Offers:
             before.entry = entry
             return before
         schema = kept_schema(entry.said.get("schema", ""))
+
+        def opened(vintages: tuple[str, ...] = ()) -> Session:
+            return opened_session(entry.name, entry.said, schema, self._ledger, self._settings, vintages)
+
         try:
-            return Offer(
-                entry, schema, opened_session(entry.name, entry.said, schema, self._ledger, self._settings)
-            )
+            return Offer(entry, schema, opened(), opened)
         except DovetailError as error:
             # What the driver says may hold an address or a path; which dataset it is, the operator may know.
             self._report(error.code)
-            return Offer(entry, schema, None, "The data cannot be read at present.")
+            return Offer(entry, schema, None, opened, "The data cannot be read at present.")
 
     def close(self) -> None:
         """Let go of all data."""
@@ -145,15 +164,26 @@ class Offers:
 
 def _same(one: Entry, other: Entry) -> bool:
     """Tell whether an open session still serves."""
-    names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours", "pacing")
+    names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours", "pacing", "vintages")
     return one.name == other.name and all(one.said.get(name) == other.said.get(name) for name in names)
 
 
-def opened_session(name: str, said: Any, schema: Schema, ledger: Ledger, settings: Settings) -> Session:
-    """Open the session of a dataset that is on record."""
+def opened_session(
+    name: str,
+    said: Any,
+    schema: Schema,
+    ledger: Ledger,
+    settings: Settings,
+    vintages: tuple[str, ...] = (),
+) -> Session:
+    """Open the session of a dataset that is on record; of some vintages, on the rows that they are."""
+    own = said.get("vintages", {})
+    places = [own.get(label, said["source"]) for label in vintages] or [said["source"]]
+    apart = [each for number, each in enumerate(places) if each not in places[:number]]
     return Session(
-        opened_source(said["source"], settings, name, schema),
+        opened_sources(apart, settings, name, schema),
         ledger=ledger,
+        vintage=vintages,
         unit=said.get("unit"),
         max_rows=said.get("max_rows"),
         max_cells=said.get("max_cells"),

@@ -73,7 +73,12 @@ CHANGING = frozenset(
     f"/v1/{path}"
     for path in (
         *("datasets", "budgets", "analysts", "keys", "grants", "runs/{public}/answers"),
-        *("datasets/{name}/answers", "datasets/{name}/plans", "datasets/{name}/runs"),
+        *(
+            "datasets/{name}/answers",
+            "datasets/{name}/plans",
+            "datasets/{name}/runs",
+            "datasets/{name}/vintages",
+        ),
     )
 )
 

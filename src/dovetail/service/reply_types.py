@@ -181,6 +181,7 @@ class DatasetSummary(TypedDict):
     budget: BudgetForm
     mine: StandingForm | None
     all: StandingForm | None
+    vintages: list[str]
     sql_name: str
 
 
@@ -197,6 +198,24 @@ class Datasets(TypedDict):
     next: str | None
 
 
+class VintageForm(TypedDict):
+    """Some rows of a dataset, such as a month; `complete` if no row will enter it any more."""
+
+    label: str
+    complete: bool
+    version: str | None
+    mine: StandingForm | None
+    all: StandingForm | None
+
+
+class Vintages(TypedDict):
+    """The vintages of a dataset; where they are disjoint, each has a budget of its own."""
+
+    vintages: list[VintageForm]
+    disjoint: bool
+    next: str | None
+
+
 class QuoteStanding(TypedDict):
     """Where the allotment stands, exactly."""
 
@@ -209,6 +228,7 @@ class QuoteMembers(TypedDict):
 
     digest: str
     dataset: str
+    vintages: list[str]
     price: Amount
     remaining_now: Remaining
     words: list[str]
@@ -264,6 +284,7 @@ class HistoryLine(TypedDict):
     price: Amount | None
     plan: str | None
     run: str | None
+    vintages: list[str]
 
 
 class Recalled(Answered):
@@ -273,6 +294,7 @@ class Recalled(Answered):
     words: list[str]
     plan: str | None
     run: str | None
+    vintages: list[str]
 
 
 class History(TypedDict):

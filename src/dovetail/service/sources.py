@@ -10,7 +10,7 @@ Over HTTP only the first, third and last form are accepted: no free path, no add
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,18 @@ def opened_source(said: Mapping[str, Any], settings: Settings, name: str, schema
         return Source.of(address, name=name, schema=schema, table=said["table"])
     place = below_root(said, settings) if "root" in said else Path(said["path"])
     return Source.of(place, name=name, schema=schema, table=said.get("table"))
+
+
+def opened_sources(
+    said: Sequence[Mapping[str, Any]], settings: Settings, name: str, schema: Schema | None
+) -> Source:
+    """Return several files as one source."""
+    if len(said) == 1:
+        return opened_source(said[0], settings, name, schema)
+    found = [opened_source(each, settings, name, schema) for each in said]
+    if not all(isinstance(each.data, Path) and each.table is None for each in found):
+        raise InvalidParameter("vintages", len(said), "one: only files are asked about together")
+    return Source.of([each.data for each in found], name=name, schema=schema)
 
 
 def check_form(said: object) -> Mapping[str, Any]:

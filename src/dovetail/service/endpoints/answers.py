@@ -82,10 +82,12 @@ def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) ->
     catalogue = service.ledger.catalogue
     allotted = catalogue.number(found.dataset) in service.ledger.people.granted(caller.principal.id)
     # Once a grant is gone, an own answer is still shown, and nothing about the budget.
-    standing = catalogue.account(found.dataset, caller.name).standing() if allotted else Standing(_NOTHING)
+    account = catalogue.account(found.dataset, caller.name).about(*found.vintages)
+    standing = account.standing() if allotted else Standing(_NOTHING)
     assert found.answer is not None
     assert found.answered_at is not None
-    return recalled(found.dataset, found.body, found.answer, found.answered_at, standing, level)
+    given = (found.dataset, found.body, found.answer, found.answered_at)
+    return recalled(*given, standing, level, vintages=found.vintages)
 
 
 def _line(asked: Asked) -> HistoryLine:
@@ -100,6 +102,7 @@ def _line(asked: Asked) -> HistoryLine:
         "price": None if asked.charge is None else forms.amount(asked.charge),
         "plan": None if run else asked.plan,
         "run": asked.plan if run else None,
+        "vintages": list(asked.vintages),
     }
 
 

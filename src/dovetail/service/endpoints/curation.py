@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -103,6 +103,7 @@ class Changes(Body):
     public: bool | None = None
     pacing: float | int | None = None
     retired: bool | None = None
+    disjoint: Literal[True] | None = Field(None, description="Each row lies in one vintage; for good.")
 
 
 class Raise(Body):
@@ -190,6 +191,9 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
         service.ledger.catalogue.describe(name, {**offer.entry.said, **about}, by=caller.name)
     if "answers" in said:
         service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
+    if "disjoint" in said:
+        with noted_warnings():
+            service.ledger.catalogue.account(name).declare_disjoint(by=caller.name)
     if said.get("retired"):
         service.ledger.retire(name, by=caller.name)
     if "name" in said:

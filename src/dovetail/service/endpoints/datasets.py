@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 
 from dovetail.answers.quote import Standing
 from dovetail.query.query_json import json_schema
@@ -30,11 +31,11 @@ def listed(request: Request) -> Reply[Datasets]:
 
 
 @router.get("/v1/datasets/{name}", responses=TAGGED, summary="One dataset with its public columns")
-def one(name: str, request: Request) -> Reply[DatasetForm]:
-    """Schema, whom it protects, the budget and what remains of yours."""
+def one(name: str, request: Request, vintage: Annotated[list[str], Query()] = []) -> Reply[DatasetForm]:  # noqa: B006
+    """Schema, whom it protects, the budget and what remains of yours, of those vintages that are named."""
     service, caller = service_of(request), signed_in(request)
     offer = service.visible(caller, name)
-    return tagged(request, with_schema(service, caller, offer))
+    return tagged(request, with_schema(service, caller, offer, vintage))
 
 
 @opening.get("/v1/schemas/question", summary="The JSON Schema of a question")
@@ -43,24 +44,27 @@ def question_schema() -> Reply[dict[str, Any]]:
     return reply(json_schema())
 
 
-def described(service: Service, caller: Caller, offer: Offer) -> DatasetSummary:
-    """Return a dataset as the caller may see it."""
+def described(service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> DatasetSummary:
+    """Return a dataset as the caller may see it; where it stands, of some vintages."""
     entry = offer.entry
     whole = caller.role != "analyst"
     everybody = None
     if whole or entry.answers == "shared":
-        everybody = service.ledger.catalogue.account(entry.name).standing()
-    return forms.dataset(entry, own_standing(service, caller, offer), everybody)
+        everybody = service.ledger.catalogue.account(entry.name).about(*vintages).standing()
+    labels = [each.label for each in service.ledger.catalogue.account(entry.name).vintages()]
+    return forms.dataset(entry, own_standing(service, caller, offer, vintages), everybody, labels)
 
 
-def own_standing(service: Service, caller: Caller, offer: Offer) -> Standing | None:
+def own_standing(
+    service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()
+) -> Standing | None:
     """Return the caller's allotment and what was spent of it, None where nothing was granted."""
     if offer.entry.number not in service.ledger.people.granted(caller.principal.id):
         return None
-    return service.ledger.catalogue.account(offer.entry.name, caller.name).standing()
+    return service.ledger.catalogue.account(offer.entry.name, caller.name).about(*vintages).standing()
 
 
-def with_schema(service: Service, caller: Caller, offer: Offer) -> DatasetForm:
+def with_schema(service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> DatasetForm:
     """Return a dataset with its columns."""
     shown = forms.schema(offer.schema, whole=caller.role == "curator")
-    return {**described(service, caller, offer), "schema": shown}
+    return {**described(service, caller, offer, vintages), "schema": shown}

@@ -12,7 +12,7 @@ from dovetail.pricing.plans import sketched_plan
 from dovetail.release.plans import stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
-from dovetail.service.bodies import Body, GivenNoise, idempotency_key, read_noise
+from dovetail.service.bodies import VINTAGES, Body, GivenNoise, idempotency_key, read_noise
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import PlanForm, PlanQuoteForm, PlanQuoteMembers, Plans, Reply
 from dovetail.service.routing import KeyRoute
@@ -29,12 +29,13 @@ class PlanWish(Body):
     noise: GivenNoise
     queries: Any
     name: str | None = None
+    vintages: list[str] = VINTAGES
 
 
 @router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
 def quoted(name: str, body: PlanWish, request: Request) -> Reply[PlanQuoteForm]:
     """What it would cost and leave. Nothing is spent."""
-    asker = Asker.of(name, request)
+    asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)
     neighbours = asker.offer.entry.said.get("neighbours", "add-remove")
     standing = asker.account.standing()
@@ -56,7 +57,7 @@ def quoted(name: str, body: PlanWish, request: Request) -> Reply[PlanQuoteForm]:
 def opened(name: str, body: PlanWish, request: Request) -> Reply[PlanForm]:
     """Asked for again, it is the same plan, paid once."""
     idempotency_key(request)
-    asker = Asker.of(name, request)
+    asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)
     made = asker.session.plan(noise, queries=slots, name=body.name)
     state = next(each for each in asker.plans() if each.id == made.id)

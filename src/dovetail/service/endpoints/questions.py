@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request
@@ -43,9 +43,9 @@ T = TypeVar("T")
 @router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
 def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
     """Nothing is read from the data and nothing is spent."""
-    asker = Asker.of(name, request)
+    asker = Asker.of(name, request, body.vintages)
     offered, _ = asker.quote(body, None)
-    return reply(forms.quote(asker.told(offered), asker.offer.entry.name))
+    return reply(asker.form(asker.told(offered)))
 
 
 @router.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
@@ -55,7 +55,7 @@ async def answered(name: str, body: Ordering, request: Request) -> Reply[Answere
     askers = list[Asker]()
 
     def work() -> Reply[Answered]:
-        askers.append(Asker.of(name, request))
+        askers.append(Asker.of(name, request, body.vintages))
         return reply(askers[0].answer(body, key))
 
     def running() -> str | None:
@@ -98,24 +98,26 @@ def under_way(public: str) -> Reply[Running]:
 class Asker:
     """Somebody who asks about a dataset that they hold a grant for."""
 
-    def __init__(self, service: Service, caller: Caller, offer: Offer) -> None:
+    def __init__(self, service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> None:
         self.service, self.caller, self.offer = service, caller, offer
-        self.session = offer.session_of(caller)
+        self.vintages = tuple(dict.fromkeys(vintages))
+        self.session = offer.session_of(caller, self.vintages)
         self._limits = service.settings.limits
 
     @classmethod
-    def of(cls, name: str, request: Request) -> Asker:
+    def of(cls, name: str, request: Request, vintages: Sequence[str] = ()) -> Asker:
         """Return who asks; whoever holds no grant learns nothing."""
         service, caller = service_of(request), in_role(request, "analyst", "curator")
         offer = service.visible(caller, name)
         if offer.entry.retired:
             raise Refused(409, "ledger-error", "This dataset was retired: nothing more is answered.")
-        return cls(service, caller, offer)
+        return cls(service, caller, offer, vintages)
 
     @property
     def account(self) -> DatasetAccount:
         """The dataset's account, as the caller sees it."""
-        return self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
+        account = self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
+        return account.about(*self.vintages)
 
     def plans(self) -> list[PlanState]:
         """Return the plans and runs that the caller may use."""
@@ -132,7 +134,8 @@ class Asker:
         else:
             queries = read_queries(body.question, self._limits)
             queries = Workload(queries) if body.workload else queries
-        payment = read_payment(body.pay, self.plans() if "plan" in body.pay else [], key)
+        plans = self.account.usable_plans(self.caller.name) if "plan" in body.pay else []
+        payment = read_payment(body.pay, plans, key)
         offered = self.session.quoted(queries, payment)
         listed = (each.question for each in offered.asked if not each.question.discovers)
         cells = sum(question.cells * question.measure.numbers() for question in listed)
@@ -144,17 +147,21 @@ class Asker:
         """Return a quote as the caller is told it."""
         return offered if offered.plan is None else forms.outside(offered, self.plans())
 
+    def form(self, told: Quote) -> QuoteForm:
+        """Return the form of a quote."""
+        return forms.quote(told, self.offer.entry.name, self.vintages)
+
     def answer(self, body: Ordering, key: str) -> Answered:
         """Answer what a body asks; a quote that is named must still be the price."""
         offered, selection = self.quote(body, key)
-        if body.quote is not None and body.quote != (told := self.told(offered)).digest:
-            now = forms.quote(told, self.offer.entry.name)
+        named, told = body.quote, None if body.quote is None else self.told(offered)
+        if told is not None and named != forms.digest(told, self.vintages):
             raise Refused(
                 409,
                 "quote-changed",
                 "The offer is not the one that was quoted; nothing was spent.",
                 "Look at the new quote and name its digest.",
-                quote=now,
+                quote=self.form(told),
             )
         try:
             answers = self.session.answer(offered)

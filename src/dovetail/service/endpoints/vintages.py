@@ -1,0 +1,117 @@
+"""Vintages: which rows of a dataset are meant, such as a month, as curators declare them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from dovetail.errors import InvalidParameter
+from dovetail.ledger import DatasetAccount
+from dovetail.ledger.vintages import Vintage
+from dovetail.service import forms
+from dovetail.service.authentication import Caller, in_role, signed_in
+from dovetail.service.bodies import Body
+from dovetail.service.offers import Offer
+from dovetail.service.problems import not_found
+from dovetail.service.registration import check_columns
+from dovetail.service.replies import once, reply, service_of
+from dovetail.service.reply_types import Reply, VintageForm, Vintages
+from dovetail.service.routing import KeyRoute
+from dovetail.service.service import Service
+from dovetail.service.sources import check_form, opened_source
+
+from .datasets import own_standing
+
+router = APIRouter(route_class=KeyRoute, tags=["Vintages"])
+
+
+class NewVintage(Body):
+    """Some rows of a dataset: where they are if they have a place of their own, and whether more may come."""
+
+    label: str
+    source: dict[str, Any] | None = None
+    complete: bool = False
+    version: str | None = None
+
+
+class VintageChanges(Body):
+    """What became of a vintage: no more rows enter it, or its rows are in another state."""
+
+    complete: bool = False
+    version: str | None = None
+
+
+@router.get("/v1/datasets/{name}/vintages", summary="The vintages of a dataset, and what remains of each")
+def listed(name: str, request: Request) -> Reply[Vintages]:
+    """Where each row lies in one vintage, each has a budget of its own; otherwise they share one."""
+    service, caller = service_of(request), signed_in(request)
+    offer = service.visible(caller, name)
+    account = service.ledger.catalogue.account(offer.entry.name)
+    shown = [_shown(service, caller, offer, each) for each in account.vintages()]
+    return reply({"vintages": shown, "disjoint": account.disjoint, "next": None})
+
+
+@router.post("/v1/datasets/{name}/vintages", status_code=201, summary="Declare a vintage")
+def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]:
+    """Without a source of its own, its rows are those of the dataset."""
+    caller, service = in_role(request, "curator"), service_of(request)
+
+    def done() -> VintageForm:
+        offer = service.visible(caller, name)
+        account = service.ledger.catalogue.account(offer.entry.name)
+        if any(each.label == body.label for each in account.vintages()):
+            raise InvalidParameter("label", body.label, "a label that this dataset does not have yet")
+        if body.source is not None:
+            _keep_source(service, caller, offer, body.label, dict(check_form(body.source)))
+        account.declare_vintage(body.label, complete=body.complete, by=caller.name)
+        if body.version is not None:
+            account.set_version(body.version, vintage=body.label, by=caller.name)
+        service.offers.refresh(now=True)
+        return _shown(service, caller, service.visible(caller, name), _found(account, body.label))
+
+    return once(request, caller, body.model_dump(), done)
+
+
+@router.patch("/v1/datasets/{name}/vintages/{label}", summary="Say that a vintage is complete, or changed")
+def change(name: str, label: str, body: VintageChanges, request: Request) -> Reply[VintageForm]:
+    """Complete is for good. With another version, answers from before are marked."""
+    caller, service = in_role(request, "curator"), service_of(request)
+    offer = service.visible(caller, name)
+    account = service.ledger.catalogue.account(offer.entry.name)
+    _found(account, label)
+    if body.complete:
+        account.complete_vintage(label, by=caller.name)
+    if body.version is not None:
+        account.set_version(body.version, vintage=label, by=caller.name)
+    return reply(_shown(service, caller, offer, _found(account, label)))
+
+
+def _keep_source(service: Service, caller: Caller, offer: Offer, label: str, source: dict[str, Any]) -> None:
+    """Note where the rows of a vintage are, after looking that they can be read."""
+    check_columns(opened_source(source, service.settings, offer.entry.name, offer.schema), offer.schema)
+    places = {**offer.entry.said.get("vintages", {}), label: source}
+    service.ledger.catalogue.describe(
+        offer.entry.name, {**offer.entry.said, "vintages": places}, by=caller.name
+    )
+
+
+def _found(account: DatasetAccount, label: str) -> Vintage:
+    found = next((each for each in account.vintages() if each.label == label), None)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def _shown(service: Service, caller: Caller, offer: Offer, vintage: Vintage) -> VintageForm:
+    everybody = None
+    if caller.role != "analyst" or offer.entry.answers == "shared":
+        account = service.ledger.catalogue.account(offer.entry.name)
+        everybody = account.about(vintage.label).standing()
+    return {
+        "label": vintage.label,
+        "complete": vintage.complete,
+        "version": vintage.version,
+        "mine": forms.standing_of(own_standing(service, caller, offer, [vintage.label])),
+        "all": forms.standing_of(everybody),
+    }
