@@ -55,17 +55,24 @@ def all_at_once(ledger: Ledger, works: list[Any]) -> list[Future[Any]]:
         return begun
 
 
-def commits_of(ledger: Ledger) -> list[int]:
+def commits_of(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that grows with every commit from now on."""
-    from sqlalchemy import event
-
     seen: list[int] = []
-    event.listen(ledger._store._own().writer, "commit", lambda _connection: seen.append(1))
+    writing = ledger._store._own().writing
+    commit = writing.commit
+
+    def counted(connection: Any) -> None:
+        seen.append(1)
+        commit(connection)
+
+    monkeypatch.setattr(writing, "commit", counted)
     return seen
 
 
-def test_those_who_wait_share_one_commit_and_are_checked_in_turn(ledger: Ledger) -> None:
-    account, seen = ledger.account("visits"), commits_of(ledger)
+def test_those_who_wait_share_one_commit_and_are_checked_in_turn(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, seen = ledger.account("visits"), commits_of(ledger, monkeypatch)
     # Nine tenths are left for twelve.
     found = all_at_once(ledger, [lambda n=n: account.reserve(asked(f"count {n}", TENTH)) for n in range(12)])
     assert [type(each.exception()) for each in found] == [type(None)] * 9 + [BudgetExceeded] * 3
@@ -117,16 +124,7 @@ def test_nobody_returns_before_the_commit(ledger: Ledger) -> None:
 
 def test_a_commit_that_fails_fails_for_all(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     account, spent = ledger.account("visits"), ledger.account("visits").spent()
-    commits = ledger._store._own().commits
-    assert commits is not None
-    begun = commits._begun
-
-    def broken() -> Any:
-        connection = begun()
-        monkeypatch.setattr(connection, "commit", _full)
-        return connection
-
-    monkeypatch.setattr(commits, "_begun", broken)
+    monkeypatch.setattr(ledger._store._own().writing, "commit", _full)
     found = all_at_once(ledger, [lambda n=n: account.reserve(asked(f"{n}")) for n in range(4)])
     monkeypatch.undo()
     assert all(isinstance(each.exception(), LedgerError) for each in found)
@@ -168,7 +166,7 @@ def test_a_stored_answer_writes_nothing(ledger: Ledger) -> None:
     assert place.stat().st_mtime_ns == before
 
 
-def _full() -> None:
+def _full(_connection: Any) -> None:
     error = sqlite3.OperationalError("database or disk is full")
     error.sqlite_errorname = "SQLITE_FULL"
     raise error

@@ -63,13 +63,17 @@ def sqlite_engine(path: Path, patience: float) -> Engine:
         for pragma in ("journal_mode=DELETE", "synchronous=EXTRA", "fullfsync=ON", "cell_size_check=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writing = connection.get_execution_options().get("writing")
-        # Straight to the driver: SQLAlchemy would take longer over this word than SQLite does.
-        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-
+    event.listen(engine, "begin", begin)
     return engine
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction of SQLite where none is open; a writer's takes the lock at once."""
+    driver: Any = connection.connection.driver_connection
+    if not driver.in_transaction:
+        # Straight to the driver: SQLAlchemy would take longer over this word than SQLite does.
+        writing = connection.get_execution_options().get("writing")
+        driver.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
 def postgres_engine(url: URL, patience: float) -> Engine:
@@ -115,14 +119,26 @@ def _look_before_use(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def look(connection: Any, record: Any, _proxy: Any) -> None:
-        # What a server says to somebody who asked nothing is good-bye.
-        recent = monotonic() - record.info.get(_USED, -inf) < _RECENT
-        if recent and not select([connection.fileno()], [], [], 0)[0]:
+        if _in_touch(connection, record.info):
             return
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             raise DisconnectionError from error
+
+
+def still_there(connection: Connection) -> bool:
+    """Tell whether a connection that was kept can be used at once; a file always can."""
+    if connection.dialect.name == "sqlite":
+        return True
+    found = _in_touch(connection.connection.driver_connection, connection.info)
+    connection.info[_USED] = monotonic()
+    return found
+
+
+def _in_touch(driver: Any, info: Any) -> bool:
+    """Tell whether a server was asked a moment ago and has said nothing since: unasked, it says good-bye."""
+    return monotonic() - info.get(_USED, -inf) < _RECENT and not select([driver.fileno()], [], [], 0)[0]
 
 
 def _limits(patience: float) -> dict[str, float]:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, RLock, get_ident
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from dovetail.errors import LedgerError
 
+from .engines import begin
 from .failures import CAUTION, held_by_another
+from .kept_connections import KeptConnections
 
 # Whoever came first does not wait for more than so many others.
 _MOST_MEMBERS = 64
@@ -49,7 +51,7 @@ class _Group:
 class SharedCommits:
     """The transactions of one process's threads on a SQLite file."""
 
-    def __init__(self, writer: Engine, place: str, patience: float) -> None:
+    def __init__(self, writer: KeptConnections, place: str, patience: float) -> None:
         self._writer, self._place, self._patience = writer, place, patience
         self._guard = Lock()
         self._turn: int | None = None
@@ -77,9 +79,9 @@ class SharedCommits:
         group.check()
 
     def _begun(self) -> Connection:
-        connection = self._writer.connect()
+        connection = self._writer.take()
         try:
-            connection.begin()
+            begin(connection)
         except BaseException:
             connection.close()
             raise
@@ -125,14 +127,16 @@ class SharedCommits:
         try:
             if group.members and group.error is None:
                 with self.reading:
-                    group.connection.commit()
+                    self._writer.commit(group.connection)
+            else:
+                group.connection.close()
         except BaseException as error:
             group.error = error
+            # What was not committed is undone.
+            group.connection.close()
             if not isinstance(error, Exception):
                 raise
         finally:
-            # What was not committed is undone.
-            group.connection.close()
             group.over.set()
 
 

@@ -17,9 +17,10 @@ from dovetail.errors import LedgerError
 from dovetail.errors.remedies import LeaveOut, StartWitness
 
 from .chain import Head, origin
-from .engines import parsed, postgres_engine, sqlite_engine
+from .engines import begin, parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
+from .kept_connections import KeptConnections
 from .pen import Pen
 from .prepared_statements import Read, locking, recalling
 from .schema import SCHEMA_VERSION, create_tables, ledger
@@ -47,6 +48,8 @@ class _Engines(NamedTuple):
     reader: Engine
     writer: Engine
     owner: int
+    reading: KeptConnections
+    writing: KeptConnections
     commits: SharedCommits | None = None
 
 
@@ -77,11 +80,14 @@ class Store:
 
     def _connected(self) -> _Engines:
         if isinstance(self._where, Path):
-            engine = sqlite_engine(self._where, self._patience)
-            writer = engine.execution_options(writing=True)
-            return _Engines(engine, writer, os.getpid(), SharedCommits(writer, self.place, self._patience))
-        engine = postgres_engine(self._where, self._patience)
-        return _Engines(engine.execution_options(isolation_level="REPEATABLE READ"), engine, os.getpid())
+            reader: Engine = sqlite_engine(self._where, self._patience)
+            writer: Engine = reader.execution_options(writing=True)
+        else:
+            writer = postgres_engine(self._where, self._patience)
+            reader = writer.execution_options(isolation_level="REPEATABLE READ")
+        kept = KeptConnections(reader), KeptConnections(writer)
+        shared = None if self.path is None else SharedCommits(kept[1], self.place, self._patience)
+        return _Engines(reader, writer, os.getpid(), *kept, shared)
 
     def _own(self) -> _Engines:
         """Return this process's engines: a connection that was open across fork belongs to the parent."""
@@ -129,7 +135,9 @@ class Store:
         """Read one consistent state; a `long` look at all of it may think between statements."""
         own = self._own()
         turn = nullcontext() if long or own.commits is None else own.commits.reading
-        with translated(self.place), turn, own.reader.begin() as connection:
+        with translated(self.place), turn, own.reading.transaction() as connection:
+            if self.path is not None:
+                begin(connection)
             if long and self.path is None:
                 # A reader holds nobody up, so the limits that are meant for writers are lifted.
                 for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
@@ -171,7 +179,7 @@ class Store:
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         own = self._own()
-        return own.writer.begin() if own.commits is None else own.commits.transaction()
+        return own.writing.transaction() if own.commits is None else own.commits.transaction()
 
     def _feeding(self, connection: Connection, named: int) -> Witness | None:
         """Return the witness that this writer must feed; a host without one does not write."""
@@ -209,7 +217,10 @@ class Store:
 
     def close(self) -> None:
         """Close this process's connections."""
-        self._own().writer.dispose()
+        own = self._own()
+        for kept in (own.reading, own.writing):
+            kept.close()
+        own.writer.dispose()
 
 
 def _shown(where: Path | URL) -> str:

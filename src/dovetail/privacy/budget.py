@@ -153,7 +153,7 @@ class Budget:
         total = spent + charge
         if self.currency == "approximate":
             return self._approximate_allows(spent, total)
-        if total.delta or not _fits(total.epsilon_units, self.epsilon_limit):
+        if total.delta_units or not _fits(total.epsilon_units, self.epsilon_limit):
             return False
         return self.zeta_limit is None or _fits(total.zeta_units, self.zeta_limit)
 
@@ -163,15 +163,17 @@ class Budget:
         Half of delta pays for events, half for the tail of the loss. A first charge that needs more than
         half for its event closes the Rényi way for good: that choice is made before any answer is seen.
         """
-        events, pure_fits = total.delta_units * DELTA_UNIT, _fits(total.epsilon_units, self.epsilon_limit)
-        if events * 2 <= self.delta_limit:
+        events, pure_fits = total.delta_units, _fits(total.epsilon_units, self.epsilon_limit)
+        if _fits(events * 2, self.delta_limit, DELTA_UNIT):
             limits = renyi_limits(self.epsilon_limit, self.delta_limit)
             return pure_fits or any(
                 sum_ is not None and sum_ <= limit
                 for sum_, limit in zip(total.renyi_units, limits, strict=True)
             )
-        chosen_before = spent == Charge.zero() or spent.delta_units * DELTA_UNIT * 2 > self.delta_limit
-        return chosen_before and pure_fits and events <= self.delta_limit
+        chosen_before = spent == Charge.zero() or not _fits(
+            spent.delta_units * 2, self.delta_limit, DELTA_UNIT
+        )
+        return chosen_before and pure_fits and _fits(events, self.delta_limit, DELTA_UNIT)
 
     def remaining(self, spent: Charge) -> Remaining:
         """Return what can still be paid; see `Remaining` for what that means.
@@ -294,8 +296,9 @@ def _exact(value: Fraction) -> str:
     return repr(short if Fraction(short) == value else decimal_text(value))
 
 
-def _fits(units: int | None, limit: Fraction) -> bool:
-    return units is not None and units * UNIT <= limit
+def _fits(units: int | None, limit: Fraction, unit: Fraction = UNIT) -> bool:
+    """Tell whether so many units are at most the limit, exactly; a unit is one over a whole number."""
+    return units is not None and units * limit.denominator <= limit.numerator * unit.denominator
 
 
 def _room(units: int | None, limit: Fraction) -> Fraction:

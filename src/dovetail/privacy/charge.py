@@ -21,6 +21,11 @@ DELTA_UNIT = Fraction(1, 10**18)
 # The Rényi orders that are kept. About a factor of 1.4 apart: between two neighbours at most 1.5 % is lost.
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 
+_NAMES = tuple(map(str, ORDERS))
+_NAMES_SET = frozenset(_NAMES)
+_FIGURES = frozenset(("epsilon", "zeta", "renyi", "delta"))
+_WHOLE = {int}
+
 # libmpdec rounds exp and ln correctly, so a few operations at this precision err by less than `SLACK`.
 ARITHMETIC = Context(prec=50, Emin=-999_999, Emax=999_999, traps=[])
 SLACK = Decimal("1e-36")
@@ -47,12 +52,15 @@ class Charge:
         curve = self.renyi_units
         if not isinstance(curve, tuple) or len(curve) != len(ORDERS):
             raise InvalidParameter("renyi", curve, f"a tuple of {len(ORDERS)} entries, one per order")
-        figures = (self.epsilon_units, self.zeta_units, *curve)
+        figures: list[Any] = [self.epsilon_units, self.zeta_units, *curve]
+        every = [*figures, self.delta_units]
+        # Most charges are whole and bounded: told by the types and the least of them.
+        if set(map(type, every)) == _WHOLE and min(every) >= 0:
+            return
         _units("delta", self.delta_units)
-        if not all(value is None or (type(value) is int and value >= 0) for value in figures):
-            for name, value in (("epsilon", figures[0]), ("zeta", figures[1]), *_named(curve)):
-                if value is not None:
-                    _units(name, value)
+        for name, value in (("epsilon", figures[0]), ("zeta", figures[1]), *_named(curve)):
+            if value is not None:
+                _units(name, value)
 
     @property
     def epsilon(self) -> Decimal | None:
@@ -125,9 +133,9 @@ class Charge:
             return NotImplemented
         mine = (self.epsilon_units, self.zeta_units, *self.renyi_units)
         yours = (other.epsilon_units, other.zeta_units, *other.renyi_units)
-        epsilon, zeta, *curve = (
+        epsilon, zeta, *curve = [
             None if one is None or more is None else one + more for one, more in zip(mine, yours, strict=True)
-        )
+        ]
         return Charge(epsilon, zeta, tuple(curve), self.delta_units + other.delta_units)
 
     @classmethod
@@ -173,7 +181,7 @@ class Charge:
         return {
             "epsilon": self.epsilon_units,
             "zeta": self.zeta_units,
-            "renyi": {str(order): value for order, value in zip(ORDERS, self.renyi_units, strict=True)},
+            "renyi": dict(zip(_NAMES, self.renyi_units, strict=True)),
             "delta": self.delta_units,
         }
 
@@ -192,22 +200,22 @@ class Charge:
         return {
             "epsilon": text(self.epsilon_units),
             "zeta": text(self.zeta_units),
-            "renyi": {str(order): text(value) for order, value in zip(ORDERS, self.renyi_units, strict=True)},
+            "renyi": dict(zip(_NAMES, map(text, self.renyi_units), strict=True)),
             "delta": units_text(self.delta_units, 18),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Charge:
         """Read what `to_dict` or `to_units` wrote: a text is a decimal, a whole number counts units."""
-        if not isinstance(data, Mapping) or set(data) != {"epsilon", "zeta", "renyi", "delta"}:
+        if not isinstance(data, Mapping) or data.keys() != _FIGURES:
             raise InvalidParameter("charge", data, "a mapping with epsilon, zeta, renyi and delta")
         curve = data["renyi"]
-        if not isinstance(curve, Mapping) or set(curve) != {str(order) for order in ORDERS}:
+        if not isinstance(curve, Mapping) or curve.keys() != _NAMES_SET:
             raise InvalidParameter("renyi", curve, f"a mapping with the orders {ORDERS}")
         return cls(
             _read("epsilon", data["epsilon"]),
             _read("zeta", data["zeta"]),
-            tuple(_read(f"renyi[{order}]", curve[str(order)]) for order in ORDERS),
+            tuple([_read("renyi", curve[name], order=name) for name in _NAMES]),
             _read("delta", data["delta"], DELTA_UNIT),
         )
 
@@ -268,10 +276,11 @@ def _decimal(value: Fraction) -> Decimal:
     return number
 
 
-def _read(name: str, value: Any, unit: Fraction = UNIT) -> Any:
+def _read(name: str, value: Any, unit: Fraction = UNIT, order: str | None = None) -> Any:
     """Return the units of a decimal that was written as text; whatever else is checked as units."""
     if not isinstance(value, str):
         return value
+    name = name if order is None else f"{name}[{order}]"
     units = rational(name, value) / unit
     if units.denominator != 1:
         raise InvalidParameter(name, value, f"a multiple of {float(unit):g}")
