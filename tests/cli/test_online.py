@@ -55,7 +55,7 @@ def test_a_line_that_cannot_be_answered_says_why(run: Run, command: list[str]) -
     result = CliRunner().invoke(app, command, input=lines)
     found = told(result.stdout)
     assert ["error" in each for each in found] == [False, True, True, False]
-    assert "cuts a cell" in found[1]["error"]
+    assert "splits a cell" in found[1]["error"]
     assert result.exit_code == 2
 
 

@@ -72,7 +72,7 @@ def test_persons_are_protected_on_a_server_too(quiet, clinic: str) -> None:
     persons = ("--unit", "patient", "--max-rows", "4", "--max-cells", "2")
     quiet("ledger", "create", clinic, "--table", "visits", "--unit", "patient", "--budget", "epsilon=30")
     shown = quiet("release", clinic, "--table", "visits", "--distinct", *persons, *PAID).stdout
-    assert "that one person (patient)" in shown
+    assert "whether one person (patient)" in shown
     quiet("release", clinic, "--table", "visits", *PAID, code=5)
 
 

@@ -117,7 +117,7 @@ def test_only_whole_cells_are_told_apart(where: str, decided: bool) -> None:
     if decided:
         DOMAIN.question(dv.Count(where), PUBLIC)
     else:
-        with pytest.raises(InvalidQuery, match="cuts a cell"):
+        with pytest.raises(InvalidQuery, match="splits a cell"):
             DOMAIN.question(dv.Count(where), PUBLIC)
 
 
