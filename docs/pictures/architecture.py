@@ -1,4 +1,4 @@
-"""Draw the house from the import contract: python docs/pictures/architecture.py writes architecture.svg."""
+"""Draw the packages from the import contract: python docs/pictures/architecture.py writes architecture.svg."""
 
 from __future__ import annotations
 

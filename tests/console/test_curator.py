@@ -224,7 +224,7 @@ def test_a_key_is_shown_once_and_a_revoked_one_stops_at_the_next_request(
     page.get_by_text("left of ε 9").first.wait_for()
     page.get_by_role("button", name="Make a key").click()
     key = page.locator("[data-secret]").inner_text()
-    page.get_by_role("button", name="I have kept it").click()
+    page.get_by_role("button", name="I have saved it").click()
     assert key not in page.content()
     page.reload()
     page.get_by_role("heading", name="Keys").wait_for()

@@ -26,7 +26,7 @@ export class Trouble extends Error {
 
   static of(thrown: unknown): Trouble {
     if (thrown instanceof Trouble) return thrown
-    return new Trouble(0, { title: 'The console met a fault of its own.', detail: 'Reload the page. Nothing was spent by this.' })
+    return new Trouble(0, { title: 'The console has a bug.', detail: 'Reload the page. This spent nothing.' })
   }
 
   get code(): string {
@@ -76,6 +76,6 @@ const TITLES: Record<string, string> = {
 
 export const GONE: ProblemBody = {
   title: 'The server does not answer.',
-  detail: 'What was asked before is safe in the ledger. A question that was under way is paid once at most.',
-  fix: ['See whether `dovetail serve` is still running, then try again.'],
+  detail: 'Earlier answers are safe in the ledger. A question in progress is charged at most once.',
+  fix: ['Check that `dovetail serve` is still running, then try again.'],
 }

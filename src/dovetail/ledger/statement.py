@@ -202,6 +202,8 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[i
             what = f"created with {Budget.from_dict(content['budget'])}"
         case "grant":
             what = f"grant to {who[content['principal']]}: {Budget.from_dict(content['allotment'])}"
+        case "principal":
+            what = f"{content['role']} added: {who[row.sequence]}"
         case _:
             told = (
                 content[name] for name in ("name", "label", "version", "role", "path") if content.get(name)
