@@ -1,4 +1,4 @@
-"""Draw the packages from the import contract: python docs/pictures/architecture.py writes architecture.svg."""
+"""Draw the packages by the import contract: python docs/pictures/architecture.py."""
 
 from __future__ import annotations
 
