@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo serve console wheel test test-console test-spark test-versions lint check coverage format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-spark test-versions lint check coverage mutants format bench docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
@@ -46,6 +46,10 @@ check: lint
 
 coverage: .venv/ready
 	.venv/bin/python -m pytest -n 2 -q -m "not spark and not browser" --cov --cov-report=term:skip-covered
+
+# Mutates what guards privacy, money and intervals: hours, and a folder outside of the repository.
+mutants: .venv/ready
+	PYTHONPATH=tests .venv/bin/python -m mutants.campaign $(or $(FOLDER),/tmp/dovetail-mutants) --number $(or $(NUMBER),400)
 
 format: .venv/ready
 	.venv/bin/ruff format .
