@@ -59,7 +59,12 @@ def test_from_a_new_analyst_to_a_first_answer(house: Any) -> None:
 def test_a_key_is_shown_once_and_revoked_at_the_next_request(house: Any) -> None:
     first = house.carl.post("/v1/keys", {"person": house.ann.id}, key="k")
     assert first.json()["key"].startswith("dvt_")
-    assert house.carl.post("/v1/keys", {"person": house.ann.id}, key="k").status_code == 409
+    again = house.carl.post("/v1/keys", {"person": house.ann.id}, key="k")
+    assert again.status_code == 409
+    assert again.json()["made"] == first.json()["id"]
+    assert first.json()["key"] not in again.text
+    other = house.carl.post("/v1/keys", {"person": house.bob.id}, key="k")
+    assert other.status_code == 422
     headers = {"Authorization": f"Bearer {first.json()['key']}"}
     assert house.client.get("/v1/me", headers=headers).status_code == 200
     assert house.carl.send("DELETE", f"/v1/keys/{first.json()['id']}").status_code == 204

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .analyst_statements import AnalystStatement
     from .catalogue import Catalogue
     from .people import People
+    from .replies import Replies
     from .statement import Statement
 
 
@@ -157,6 +158,13 @@ class Ledger:
         from .people import People
 
         return People(self._store)
+
+    @property
+    def replies(self) -> Replies:
+        """What the requests of a service were replied, by their retry keys."""
+        from .replies import Replies
+
+        return Replies(self._store)
 
     @property
     def catalogue(self) -> Catalogue:

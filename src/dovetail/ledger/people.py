@@ -20,6 +20,7 @@ from .principals import (
     principal_known_as,
 )
 from .registry import find
+from .replies import forget
 from .store import Store
 
 
@@ -55,8 +56,9 @@ class People:
     def erase(self, name: str, *, by: str | None = None) -> None:
         """Remove a name and address for good and revoke the keys; the record goes on with the number."""
         with self._store.writing() as pen:
-            number = find_principal(pen.connection, name).id
-            doer = _number(pen, by)
+            found = find_principal(pen.connection, name)
+            number, doer = found.id, _number(pen, by)
+            forget(pen.connection, found.public)
             for key in keys_of(pen.connection, number):
                 revoke_key(pen, find_key(pen.connection, key.public), doer)
             erase_name(pen, number, doer)

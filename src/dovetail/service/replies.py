@@ -9,8 +9,11 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
+from dovetail.ledger.replies import Claim, Claimed
+
 from .authentication import Caller
 from .bodies import idempotency_key
+from .problems import Refused
 from .reply_types import Reply
 from .service import Service
 
@@ -46,12 +49,44 @@ def tagged(request: Request, data: T) -> Reply[T]:
 def once(
     request: Request, caller: Caller, said: object, done: Callable[[], T], status: int = 201
 ) -> Reply[T]:
-    """Do what a request says, or reply as before to a retry with the same key."""
-    service, key = service_of(request), idempotency_key(request)
+    """Do what a request says, or reply as before to a retry with the same key, at whichever worker."""
+    claim, before = claimed(request, caller, said)
+    if before is None:
+        return reply(done_once(request, claim, done), status)
+    if before.reply is None:
+        raise Refused(
+            409,
+            "request-conflict",
+            "A request with this Idempotency-Key is under way, or was interrupted.",
+            "Wait and try again. If that does not help, look at what there is, and use another key.",
+        )
+    again: T = json.loads(before.reply)
+    return reply(again, status)
+
+
+def claimed(request: Request, caller: Caller, said: object) -> tuple[Claim, Claimed | None]:
+    """Claim the key of a request; return also what came before under it, which must have said the same."""
     body = json.dumps(said, sort_keys=True, default=str).encode()
-    before = service.replies.find(request, caller, key, body)
-    if before is not None:
-        return reply(before, status)
-    data = done()
-    service.replies.keep(request, caller, key, body, data)
-    return reply(data, status)
+    place = f"{request.method} {request.url.path}"
+    key = idempotency_key(request)
+    claim = Claim(caller.principal.id, place, key, sha256(body).hexdigest())
+    before = service_of(request).ledger.replies.claim(claim)
+    if before is not None and before.body != claim.body:
+        raise Refused(
+            422, "request-conflict", "This Idempotency-Key was used for another request.", "Use one for each."
+        )
+    return claim, before
+
+
+def done_once(
+    request: Request, claim: Claim, done: Callable[[], T], kept: Callable[[T], object] = lambda data: data
+) -> T:
+    """Do what was claimed and keep what is replied; what was refused may be tried again under its key."""
+    replies = service_of(request).ledger.replies
+    try:
+        data = done()
+    except Exception:
+        replies.release(claim)
+        raise
+    replies.keep(claim, json.dumps(kept(data), ensure_ascii=False))
+    return data

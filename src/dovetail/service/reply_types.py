@@ -74,6 +74,7 @@ class Problem(TypedDict):
     requested: NotRequired[str | None]
     remaining: NotRequired[str | None]
     quote: NotRequired[QuoteForm]
+    made: NotRequired[str | None]
     id: str | None
 
 

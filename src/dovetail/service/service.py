@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 from threading import Lock
 from time import monotonic
-from typing import Any
 
 from fastapi import Request
 from limits import parse
@@ -27,7 +24,6 @@ from .problems import Refused, not_found
 from .registration import set_pacing
 from .settings import Settings
 
-_MOST_REPLIES = 1000
 _READY_AGAIN = 2.0
 
 
@@ -40,7 +36,6 @@ class Service:
         self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
         self.offers.refresh(now=True)
         self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
-        self.replies = Replies()
         self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
         self.verified: tuple[float, Verified] | None = None
         self.verifying = Lock()
@@ -90,38 +85,3 @@ class Service:
         self.pool.shutdown(wait=True)
         self.offers.close()
         self.ledger.close()
-
-
-class Replies:
-    """What was replied to a curator's request under its key, for a retry that reaches the same worker.
-
-    What matters twice is safe in the ledger itself: names are unique, budgets and grants are set, not added.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[tuple[str, str, str], tuple[str, Any]] = OrderedDict()
-
-    def find(self, request: Request, caller: Caller, key: str, body: bytes) -> Any:
-        """Return what was replied before, None where nothing was; refuse a key that had another body."""
-        place, digest = self._named(request, caller, key), sha256(body).hexdigest()
-        with self._lock:
-            kept = self._kept.get(place)
-        if kept is not None and kept[0] != digest:
-            raise Refused(
-                422,
-                "request-conflict",
-                "This Idempotency-Key was used for another request.",
-                "Use one for each.",
-            )
-        return None if kept is None else kept[1]
-
-    def keep(self, request: Request, caller: Caller, key: str, body: bytes, reply: Any) -> None:
-        """Keep a reply for a while."""
-        with self._lock:
-            self._kept[self._named(request, caller, key)] = sha256(body).hexdigest(), reply
-            while len(self._kept) > _MOST_REPLIES:
-                self._kept.popitem(last=False)
-
-    def _named(self, request: Request, caller: Caller, key: str) -> tuple[str, str, str]:
-        return caller.principal.public, str(request.scope.get("dovetail.route")), key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import cast
 
@@ -12,7 +13,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.ledger import Grant, Key, Principal
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, GivenBudget, idempotency_key, read_budget
+from dovetail.service.bodies import Body, GivenBudget, read_budget
 from dovetail.service.curator_reply_types import (
     GrantForm,
     Grants,
@@ -25,7 +26,7 @@ from dovetail.service.curator_reply_types import (
 )
 from dovetail.service.noted_warnings import noted_warnings
 from dovetail.service.problems import Refused, not_found
-from dovetail.service.replies import once, reply, service_of
+from dovetail.service.replies import claimed, done_once, once, reply, service_of
 from dovetail.service.reply_types import Reply, Role
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
@@ -102,21 +103,27 @@ def keys(request: Request, person: str | None = None) -> Reply[Keys]:
 
 @router.post("/v1/keys", status_code=201, summary="Make a key, which is shown once")
 def make_key(body: NewKey, request: Request) -> Reply[MadeKey]:
-    """A retry does not show it again, because its text is kept nowhere: revoke it and make another."""
+    """A retry does not show it again, because its text is kept nowhere: revoke it and make another.
+
+    The refusal of a retry names the key that was made, as `made`.
+    """
     caller, service = in_role(request, "curator"), service_of(request)
-    used = idempotency_key(request)
-    said = body.model_dump_json().encode()
-    if service.replies.find(request, caller, used, said) is not None:
+    claim, before = claimed(request, caller, body.model_dump())
+    if before is not None:
         raise Refused(
             409,
             "request-conflict",
             "The key of this request was made before, and its text is kept nowhere.",
             "Revoke it and make another.",
+            made=None if before.reply is None else json.loads(before.reply),
         )
-    owner = named(known(service, body.person))
-    made = service.ledger.people.make_key(str(owner.name), expires=moment(body.expires), by=caller.name)
-    service.replies.keep(request, caller, used, said, True)
-    return reply({**key(made, owner), "key": str(made.text)}, 201)
+
+    def done() -> MadeKey:
+        owner = named(known(service, body.person))
+        made = service.ledger.people.make_key(str(owner.name), expires=moment(body.expires), by=caller.name)
+        return {**key(made, owner), "key": str(made.text)}
+
+    return reply(done_once(request, claim, done, lambda data: data["id"]), 201)
 
 
 @router.delete("/v1/keys/{public}", status_code=204, summary="Revoke a key")
