@@ -34,7 +34,10 @@ def rational(name: str, value: object, fix: Remedy | str = "") -> Fraction:
     >>> rational("epsilon", "1/3")
     Fraction(1, 3)
     """
-    number = _parsed(value)
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        number: Fraction | None = Fraction(value)
+    else:
+        number = _parsed(value)
     if number is None or not max(abs(number.numerator), number.denominator) <= _LARGEST:
         # A word was typed where a number belongs: Python's types would not help its author.
         allowed = (
@@ -45,10 +48,6 @@ def rational(name: str, value: object, fix: Remedy | str = "") -> Fraction:
 
 
 def _parsed(value: object) -> Fraction | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
     if isinstance(value, Decimal):
         return _from_text(str(value)) if value.is_finite() else None
     if isinstance(value, str):

@@ -154,6 +154,14 @@ def test_the_blocks_of_a_wide_law_tile_the_integers_and_have_its_probabilities(l
             assert int(steps.low[step]) == 2**64 - 1 - int(exact.floor().unique_fmpz())
 
 
+@pytest.mark.parametrize("law", NARROW + WIDE, ids=repr)
+def test_blocks_in_a_row_are_those_found_one_by_one(law):
+    blocks = sampler_for(law).blocks
+    for first in (1, 2, 37, max(blocks.segments[-1].first - 5, 1)):
+        one_by_one = [(blocks.segment(block), blocks.begin(block)) for block in range(first, first + 80)]
+        assert blocks.from_block(first, 80) == one_by_one
+
+
 @pytest.mark.parametrize("law", WIDE, ids=repr)
 def test_block_and_place_multiply_to_the_probability_of_the_value(law):
     """P(block)·P(place), from the very tables' definitions, encloses the law's own probability."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
@@ -56,17 +56,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     for one in taken:
         inner = signature(one.annotation, eval_str=True).parameters.values() if one.name in groups else [one]
         title = getattr(groups.get(one.name), "title", None)
-        single += [_titled(each, title).replace(kind=Parameter.KEYWORD_ONLY) for each in inner]
+        single += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in _titled(inner, title)]
     spread.__name__, spread.__doc__ = command.__name__, command.__doc__
     spread.__signature__ = Signature(single)  # type: ignore[attr-defined]
     return spread
 
 
-def _titled(parameter: Parameter, title: str | None) -> Parameter:
-    """Return the parameter with the title of its group noted for the help."""
+def _titled(parameters: Iterable[Parameter], title: str | None) -> Iterable[Parameter]:
+    """Return the parameters with the title of their group noted for the help."""
     if title is None:
-        return parameter
-    kind, option = get_args(parameter.annotation)
-    noted = copy(option)
-    noted.rich_help_panel = title
-    return parameter.replace(annotation=Annotated[kind, noted])
+        return parameters
+    titled = []
+    for parameter in parameters:
+        kind, option = get_args(parameter.annotation)
+        noted = copy(option)
+        noted.rich_help_panel = title
+        titled.append(parameter.replace(annotation=Annotated[kind, noted]))
+    return titled

@@ -104,7 +104,7 @@ class Column:
                 "missing_words", words, 'a list of texts such as ["NA", "-"]', f"Column {self.name}."
             )
         reader = Field(self.name, "text")
-        object.__setattr__(self, "missing_words", tuple(dict.fromkeys(reader.constant(w) for w in words)))
+        object.__setattr__(self, "missing_words", tuple(dict.fromkeys(reader.constants(words))))
 
     def _may_have(self, name: str, kinds: tuple[str, ...]) -> None:
         if self.type not in kinds:
@@ -128,10 +128,8 @@ def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
         )
     if len(found) > MOST_CELLS:
         raise InvalidParameter(f"values of {reader.name}", values, f"at most {MOST_CELLS} values")
-    kept: dict[Constant | None, None] = {}
-    for value in found:
-        kept[None if value is None else reader.constant(value)] = None
-    return tuple(kept)
+    known = iter(reader.constants(value for value in found if value is not None))
+    return tuple(dict.fromkeys(None if value is None else next(known) for value in found))
 
 
 def listed(values: object) -> list[Any]:

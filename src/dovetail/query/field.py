@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
@@ -88,13 +88,25 @@ class Field:
         >>> Field("born", "date").constant("1990-05-01")
         datetime.date(1990, 5, 1)
         """
-        read = _READERS[self.kind](value)
-        if read is None:
-            raise InvalidQuery(
-                f"{shown(value)} cannot be compared with {self.name}, whose type is {self.kind}.",
-                f"Give {_EXAMPLE[self.kind]}.",
-            )
-        return read
+        return self.constants([value])[0]
+
+    def constants(self, values: Iterable[object]) -> list[Constant]:
+        """Return values as this column's constants.
+
+        >>> Field("sex", "text").constants(["Female", "Male"])
+        ['Female', 'Male']
+        """
+        read = _READERS[self.kind]
+        found: list[Constant] = []
+        for value in values:
+            constant = read(value)
+            if constant is None:
+                raise InvalidQuery(
+                    f"{shown(value)} cannot be compared with {self.name}, whose type is {self.kind}.",
+                    f"Give {_EXAMPLE[self.kind]}.",
+                )
+            found.append(constant)
+        return found
 
     def written(self) -> list[Any]:
         """Return the canonical form: the name, the kind and whatever else decides what a row holds.

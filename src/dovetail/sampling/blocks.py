@@ -62,6 +62,15 @@ class Blocks:
         """Return the smallest value of a block number >= 1."""
         return self.segment(block).begin(block)
 
+    def from_block(self, block: int, count: int) -> list[tuple[Segment, int]]:
+        """Return the segment and the smallest value of each of so many blocks, from a number >= 1 on."""
+        places: list[tuple[Segment, int]] = []
+        ends = (*self._firsts[1:], block + count)
+        for segment, end in zip(self.segments, ends, strict=True):
+            mine = range(max(block, segment.first), min(end, block + count))
+            places += [(segment, segment.start + ((each - segment.first) << segment.bits)) for each in mine]
+        return places
+
     def tail_ball(self, block: int, bits: int) -> Any:
         """Return a ball around the probability of the blocks from `block` on."""
         return self.law.tail_ball(self.begin(block), bits)

@@ -78,9 +78,8 @@ class Tails:
         return self._blocks.tail_ball(block, bits)
 
     def _look_from(self, block: int) -> None:
-        numbers, law = range(block, block + _AT_ONCE), self._blocks.law
-        segments = [self._blocks.segment(number) for number in numbers]
-        begins = [segment.begin(number) for segment, number in zip(segments, numbers, strict=True)]
+        law = self._blocks.law
+        segments, begins = zip(*self._blocks.from_block(block, _AT_ONCE), strict=True)
         balls = _tail_balls(law, begins, LADDER[0])
         found = [
             floor or floors(partial(law.tail_ball, begin))
