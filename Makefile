@@ -31,7 +31,8 @@ test: lint
 	@echo "libraries (make test-versions)."
 
 test-console: .venv-console/ready console
-	$(PYTHON) console/build.py check test
+	.venv-console/bin/python console/interface.py
+	$(PYTHON) console/build.py types check test
 	.venv-console/bin/python console/browser.py
 	.venv-console/bin/python -m pytest -q -m browser
 

@@ -29,10 +29,10 @@ describe('a budget', () => {
     expect(spent({ epsilon: null, zeta: null, delta: '0.000001' })).toBe('ε without bound, δ 10⁻⁶')
   })
   it('is gone by what no longer remains', () => {
-    const amount = { epsilon: '1', zeta: '1', delta: '0' }
-    const text = { budget: '', spent: '', remaining: '' }
-    expect(share({ budget: PURE, spent: amount, remaining: { epsilon: '0.75' }, text })).toBe(0.75)
-    expect(share({ budget: PURE, spent: amount, remaining: { epsilon: '-1' }, text })).toBe(1)
+    const budget = { currency: 'pure' as const, epsilon: '3', delta: '0', zeta: null }
+    const gone = (epsilon: string): number => share({ budget, remaining: { epsilon } })
+    expect(gone('0.75')).toBe(0.75)
+    expect(gone('-1')).toBe(1)
   })
   it('is edited as a decimal', () => {
     expect(editable('1/1000000')).toBe('1e-6')

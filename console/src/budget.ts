@@ -1,5 +1,5 @@
 /** What a budget, an amount or what is left says in words. */
-import type { Amount, Budget, Remaining, Standing } from './api/types'
+import type { Amount, Budget, Remaining } from './api/types'
 import { cost, figure, left, suspicion } from './format'
 import { number } from './noise'
 
@@ -13,19 +13,19 @@ export function currency(budget: Budget): Currency {
 
 export function limit(budget: Budget): string {
   const kind = currency(budget)
-  if (kind === 'zeta') return `ζ ${figure(budget.zeta ?? '', 'down')}, worst case ε ${figure(budget.epsilon ?? '∞', 'down')}`
+  if (kind === 'zeta') return `ζ ${figure(budget.zeta ?? '', 'down')}, worst case ε ${figure(budget.epsilon, 'down')}`
   const delta = kind === 'approximate' ? ` at δ ${figure(number(budget.delta ?? '0'))}` : ''
   return `ε ${figure(String(number(budget.epsilon ?? '0')), 'down')}${delta}`
 }
 
 export function spent(amount: Amount | null): string {
   if (!amount) return 'by a plan'
-  const worst = amount.epsilon === null ? 'ε without bound' : `ε ${cost(amount.epsilon)}`
+  const worst = `ε ${cost(amount.epsilon)}`
   return number(amount.delta) > 0 ? `${worst}, δ ${cost(number(amount.delta))}` : worst
 }
 
 /** The worst case in words, and the average beside it where the two differ as shown. */
-export function worstAndAverage(epsilon: string | number, zeta: string | number | null): string {
+export function worstAndAverage(epsilon: string | number | null, zeta: string | number | null): string {
   const worst = `ε ${cost(epsilon)} in the worst case`
   return zeta === null || cost(zeta) === cost(epsilon) ? worst : `${worst}, ζ ${cost(zeta)} on average`
 }
@@ -39,7 +39,7 @@ export function rest(remaining: Remaining | null | undefined): string {
 }
 
 /** The share of the limit that is gone, in the budget's own currency. */
-export function share(standing: Standing): number {
+export function share(standing: { budget: Budget; remaining: Remaining }): number {
   const kind = currency(standing.budget)
   const whole = number((kind === 'zeta' ? standing.budget.zeta : standing.budget.epsilon) ?? '0')
   const remaining = kind === 'zeta' ? standing.remaining.zeta : standing.remaining.epsilon

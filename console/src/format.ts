@@ -90,7 +90,8 @@ export function plusMinus(value: Decimal): string {
   return '±' + figure(value, 'up')
 }
 
-export const cost = (value: Decimal): string => figure(value, 'up')
+/** A price; one without a worst case says so. */
+export const cost = (value: Decimal | null): string => (value === null ? 'without bound' : figure(value, 'up'))
 export const left = (value: Decimal): string => figure(value, 'down')
 
 /** A share as a percentage; never 100 % unless it is. */
@@ -115,8 +116,8 @@ export function odds(share: number): string {
 }
 
 /** What somebody who is 50 % sure can become sure of, after a loss of epsilon; rounded up. */
-export function suspicion(epsilon: Decimal): string {
-  const size = Number(epsilon)
+export function suspicion(epsilon: Decimal | null): string {
+  const size = epsilon === null ? Infinity : Number(epsilon)
   const share = 1 / (1 + Math.exp(-size))
   if (share >= 1 - 1e-10) return 'practically certain'
   const decimals = share < 0.9 ? 1 : Math.min(8, Math.max(1, Math.ceil(-Math.log10(1 - share)) - 2))

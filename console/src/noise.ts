@@ -7,7 +7,7 @@ export type Masses = number[]
 const FAR = 36
 const MOST = 400_000
 
-export function number(text: string | number | undefined): number {
+export function number(text: string | number | null | undefined): number {
   const [top = '', bottom] = String(text ?? '').split('/')
   return bottom === undefined ? Number(top) : Number(top) / Number(bottom)
 }
@@ -41,9 +41,22 @@ function normalised(weights: number[]): Masses {
   return weights.map((weight) => weight / total)
 }
 
+/** A member of a noise that is a list; null where it has none. */
+export function listed(noise: Noise, member: 'rates' | 'breaks'): string[] | null {
+  const found = noise[member]
+  return Array.isArray(found) ? found : null
+}
+
+/** A noise in a few words. */
+export function pieced(noise: Noise): string {
+  const rates = listed(noise, 'rates')
+  return rates ? `${rates.length} ${rates.length === 1 ? 'piece' : 'pieces'}` : noise.kind
+}
+
 export function masses(noise: Noise): Masses | null {
-  if (noise.rates) return pieces(noise.rates.map(number), (noise.breaks ?? []).map(number))
-  if (noise.sigma) return gaussian(number(noise.sigma))
+  const rates = listed(noise, 'rates')
+  if (rates) return pieces(rates.map(number), (listed(noise, 'breaks') ?? []).map(number))
+  if (typeof noise['sigma'] === 'string') return gaussian(number(noise['sigma']))
   return null
 }
 

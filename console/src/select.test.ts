@@ -2,11 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { Answered, Selected } from './api/types'
 import { cell, laidOut } from './select'
 
-const table: Selected = {
+const column = { spelling: '', answer: 0, formula: null }
+const table = {
   level: '0.95',
   columns: [
-    { name: 'sex', key: 0, formula: null },
-    { name: 'n', key: null, formula: null },
+    { ...column, name: 'sex', key: 0 },
+    { ...column, name: 'n', key: null },
   ],
   rows: [],
   places: [0, 1],
@@ -22,8 +23,8 @@ describe('laidOut', () => {
   it('is the table where rows are sorted, cut or computed, or columns are several', () => {
     expect(laidOut(found({ places: [1, 0] }))).not.toBeNull()
     expect(laidOut(found({ places: [0] }))).not.toBeNull()
-    expect(laidOut(found({ columns: [...table.columns, { name: 'm', key: null, formula: null }] }))).not.toBeNull()
-    expect(laidOut(found({ columns: [{ name: 'r', key: null, formula: { '/': [] } }] }))).not.toBeNull()
+    expect(laidOut(found({ columns: [...table.columns, { ...column, name: 'm', key: null }] }))).not.toBeNull()
+    expect(laidOut(found({ columns: [{ ...column, name: 'r', key: null, formula: {} }] }))).not.toBeNull()
   })
 })
 

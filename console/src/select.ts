@@ -20,6 +20,6 @@ export function laidOut(found: Answered): Selected | null {
   const { table, answers } = found
   if (!table) return null
   const whole = table.places.length === answers[0]?.rows.length && table.places.every((place, index) => place === index)
-  const plain = table.columns.every((column) => column.formula === null)
+  const plain = table.columns.every((column) => column.formula == null)
   return whole && plain && answers.length === 1 && table.columns.filter((column) => column.key === null).length === 1 ? null : table
 }
