@@ -68,6 +68,20 @@ def test_a_second_month_under_its_own_name_is_no_second_budget_in_silence(tmp_pa
     assert spend(february)[0] == "epsilon 0.75"
 
 
+@pytest.mark.parametrize("schema_of_january", [True, False])
+def test_a_second_month_in_an_encoding_that_is_declared_is_no_second_budget(
+    tmp_path: Path, schema_of_january: bool
+) -> None:
+    schema = dv.Schema([dv.Column("entrée", "text")], encoding="windows-1252")
+    for name in ("jan", "feb"):
+        (tmp_path / f"{name}.csv").write_bytes("entrée,ward\n1,a\n".encode("windows-1252"))
+    if schema_of_january:
+        schema.write(tmp_path / "jan.toml")
+    spend(tmp_path / "jan.csv", schema=schema)
+    with pytest.raises(BudgetMismatch, match="has the same columns"):
+        spend(tmp_path / "feb.csv", schema=schema)
+
+
 def test_a_ledger_that_was_named_asks_too(tmp_path: Path) -> None:
     place = tmp_path / "elsewhere" / "all.ledger"
     place.parent.mkdir()

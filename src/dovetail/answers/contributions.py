@@ -152,7 +152,7 @@ class SuggestedBounds:
 
     @property
     def max_rows(self) -> int:
-        """The number of rows of a person to use."""
+        """The number of rows per person to use."""
         return self.rows.best
 
     @property

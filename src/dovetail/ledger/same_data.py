@@ -57,7 +57,7 @@ def check_apart(
         return
     wanted = {column.casefold() for column in columns}
     for name, other, place in islice(_others(ledger, source, identity), _MOST_COMPARED):
-        if _columns(other) == wanted:
+        if _columns(other, source) == wanted:
             raise BudgetMismatch(
                 f"{_shown(other)} has the same columns and a budget already, as {name!r} in {place}. "
                 f"Are the rows of {source.name!r} the same data, such as another month?",
@@ -101,10 +101,15 @@ def _readable(place: str, source: Source, databases: set[str]) -> Source | None:
     return Source(path, path.stem, table=inner or None)
 
 
-def _columns(source: Source) -> set[str] | None:
-    """Return the names of the columns; None where the source cannot be opened."""
+def _columns(source: Source, like: Source) -> set[str] | None:
+    """Return the names of the columns; None where the source cannot be opened.
+
+    It is read as its own schema says or, without one, as that of the data that are asked about: both months may
+    be in an encoding that has to be declared.
+    """
     try:
-        engine = connect(source)
+        known = source.with_schema()
+        engine = connect(known if known.schema is not None else replace(known, schema=like.schema))
     except DovetailError:
         return None
     try:

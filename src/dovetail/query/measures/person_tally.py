@@ -104,7 +104,7 @@ class PersonTally(Measure):
 
     def words(self) -> str:
         columns = ", ".join(axis.field.name for axis in self.by)
-        return f"rows of a person, and cells by {columns}" if columns else "rows of a person"
+        return f"rows per person, and cells by {columns}" if columns else "rows per person"
 
     def scale(self) -> str:
         return "persons"
