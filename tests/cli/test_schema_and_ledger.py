@@ -78,3 +78,12 @@ def test_an_edited_ledger_is_found_out(run, tmp_path: Path) -> None:
 
 def test_a_ledger_that_is_not_there_is_exit_code_5(run) -> None:
     assert "dovetail ledger create" in run("ledger", "show", "none.ledger", code=5).stderr
+
+
+def test_a_draft_shows_encoding_and_decimal_commas_and_is_checked_with_them(run, tmp_path: Path) -> None:
+    file = tmp_path / "stays.csv"
+    file.write_bytes("entr\u00e9e;weight\nGen\u00e8ve;70,5\nBern;81,2\n".encode("windows-1252"))
+    drafted = run("schema", "draft", str(file)).stdout
+    assert "with decimal commas" in drafted
+    assert "cp1252" in drafted
+    assert "entr\u00e9e" in run("schema", "check", str(file.with_suffix(".toml")), "--data", str(file)).stdout

@@ -104,8 +104,8 @@ def _readable(place: str, source: Source, databases: set[str]) -> Source | None:
 def _columns(source: Source, like: Source) -> set[str] | None:
     """Return the names of the columns; None where the source cannot be opened.
 
-    It is read as its own schema says or, without one, as that of the data that are asked about: both months may
-    be in an encoding that has to be declared.
+    It is read by its own schema or, without one, by that of the data that are asked about: both months may be
+    in an encoding that has to be declared.
     """
     try:
         known = source.with_schema()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -76,7 +77,7 @@ def check(
     if data is not None:
         from dovetail.engines import connect
 
-        engine = connect(bare_source(data, table=table))
+        engine = connect(replace(bare_source(data, table=table), schema=schema))
         try:
             known = schema.table(engine.columns())
             for name, _ in schema.derived:
@@ -129,6 +130,8 @@ def _listed(schema: Schema) -> object:
         )
     for name, text in schema.derived:
         shown.add_row(printable(name), "derived", printable(text), "yes")
+    if schema.encoding is not None:
+        shown.add_row("", "encoding", printable(schema.encoding), "")
     for lookup in schema.lookups:
         columns = ", ".join(lookup.columns())
         shown.add_row(printable(lookup.name), "lookup", printable(f"by {lookup.key}: {columns}"), "yes")
@@ -144,4 +147,5 @@ def _declared(column: Column) -> str:
 
     bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
     step = f"in steps of {plain(column.step)}" if column.step is not None else ""
-    return " ".join(part for part in (bounds, step) if part) or "no values: give bins or keys in each query"
+    said = " ".join(part for part in (bounds, step) if part) or "no values: give bins or keys in each query"
+    return said + (", with decimal commas" if column.decimal == "," else "")
