@@ -42,12 +42,13 @@ def _equal_worst_case() -> Iterator[Row]:
 
 
 def _equal_delta(queries: int) -> Iterator[Row]:
-    chosen = dv.design(epsilon=1, delta="1e-6", queries=queries)
+    # As many pieces as prices take.
+    chosen = dv.design(epsilon=1, delta="1e-6", queries=queries, pieces=16)
     rivals = {other.name: other.value for other in chosen.alternatives}
     for name in ("geometric", "Gaussian"):
         case = f"(1, 1e-6) after {queries} queries: variance, {name}"
         theirs = rivals.get(name, chosen.utility.variance)
-        yield _variances(case, chosen.utility.variance, theirs, 0.98)
+        yield _variances(case, chosen.utility.variance, theirs, 0.995)
 
 
 def _variances(case: str, ours: float, theirs: float, target: float | None = None) -> Row:

@@ -34,8 +34,9 @@ with {cores} cores; {versions}.
 
 A **ratio** is theirs by ours where less is better (time, error, memory) and ours by theirs for speeds: above
 1, Dovetail is ahead. The candidates of a row take turns in one run, so that another load on the machine meets
-them alike, and ratios are medians. Times differ from machine to machine. A row that misses its target fails
-the run.
+them alike, and ratios are medians. The **spread** is how far apart the medians of the two halves of the
+rounds lie; a row with more than a fifth is measured up to four times as long. Times differ from machine to
+machine. A row that misses its target fails the run.
 """
 
 
@@ -65,10 +66,12 @@ def excerpt(readme: str, sections: Sequence[tuple[str, Sequence[Row]]]) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    lines = ["| case | Dovetail | other | ratio | target |", "|---|---|---|---|---|"]
+    lines = ["| case | Dovetail | other | ratio | spread | target |", "|---|---|---|---|---|---|"]
     for row in rows:
         ratio = "" if row.ratio is None else shown_ratio(row.ratio)
         target = "" if row.target is None else shown_ratio(row.target)
         missed = " (missed)" if row.verdict == "MISSED" else ""
-        lines.append(f"| {row.case} | {row.ours} | {row.theirs} | {ratio} | {target}{missed} |")
+        lines.append(
+            f"| {row.case} | {row.ours} | {row.theirs} | {ratio} | {row.spread} | {target}{missed} |"
+        )
     return "\n".join(lines)

