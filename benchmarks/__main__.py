@@ -1,6 +1,6 @@
 """Run every benchmark, each module here that offers a TITLE and rows(), and write what they found.
 
-python -m benchmarks                     all, into docs/benchmarks.md and README.md
+python -m benchmarks                     all, into docs/benchmarks.md, a picture and README.md
 python -m benchmarks sampling ledger     these two, nothing is written
 """
 
@@ -16,6 +16,7 @@ import benchmarks
 
 from .page import PAGE, README, excerpt, written
 from .report import Row, show
+from .size_curve import PICTURE, draw
 
 
 def main(names: list[str]) -> int:
@@ -33,7 +34,8 @@ def main(names: list[str]) -> int:
     if not names:
         PAGE.write_text(written(sections, time.perf_counter() - began), encoding="utf-8")
         README.write_text(excerpt(README.read_text(encoding="utf-8"), sections), encoding="utf-8")
-        print(f"\nWritten to {PAGE} and {README}")
+        draw(row for _, rows in sections for row in rows)
+        print(f"\nWritten to {PAGE}, {README} and {PICTURE}")
     return 0 if met else 1
 
 

@@ -64,17 +64,21 @@ def _curve() -> Iterator[Row]:
         noise = Geometric(f"1/{scale}")
         noise.sample()
         for size in (10, 30, 100, 300, 1_000, 10_000, 100_000, 1_000_000):
-            calls = range(max(1, 200_000 // size))
+            calls = range(max(5, 400_000 // size))
             times = timed(
                 {
                     "ours": lambda n=noise, k=size, c=calls: [n.sample(k) for _ in c],
                     "numpy": lambda s=scale, k=size, c=calls: [np.rint(rng.laplace(0, s, k)) for _ in c],
                 }
             )
-            shown = (f"{times[name] / len(calls) * 1e6:,.3g} us" for name in ("ours", "numpy"))
+            shown = (_microseconds(times[name] / len(calls)) for name in ("ours", "numpy"))
             yield Row(
                 f"{size:,} draws at scale {scale:g}, NumPy laplace+rint", *shown, times.ratio("numpy", "ours")
             )
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} us" if seconds >= 1e-4 else f"{seconds * 1e6:.3g} us"
 
 
 def _against_peers() -> Iterator[Row]:
