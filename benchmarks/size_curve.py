@@ -1,4 +1,4 @@
-"""Draw how the speed of a call of draws compares with NumPy's, by the number of draws: docs/pictures/draws.svg."""
+"""Draw the speed of a call beside NumPy's, by the number of draws: docs/pictures/draws.svg."""
 
 from __future__ import annotations
 
