@@ -26,7 +26,7 @@ from dovetail.engines.duckdb import DuckDB
 from dovetail.ledger import DatasetAccount
 from dovetail.online import opening, sparse_vector
 from dovetail.release import releaser
-from dovetail.release.mechanism import Released
+from dovetail.release.mechanism import ReleasedCells
 from dovetail.service.settings import Declared, Limits
 from service.conftest import Desk, House, open_house
 
@@ -83,9 +83,9 @@ def plain(text: str) -> str:
     return _VARYING.sub("…", text)
 
 
-def released(true: Sequence[Sequence[int]]) -> Released:
+def released(true: Sequence[Sequence[int]]) -> ReleasedCells:
     """Return what every table releases; the numbers are as far apart as those of a small table."""
-    return Released(
+    return ReleasedCells(
         tuple(tuple((7 * at + 3 * part) % 11 for part in range(len(cell))) for at, cell in enumerate(true))
     )
 
@@ -125,7 +125,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
         seen[-1].sql.append(plain(spelled(self, statement)))
         return spelled(self, statement)
 
-    def noised(true: Any, components: Any, noises: Any) -> Released:
+    def noised(true: Any, components: Any, noises: Any) -> ReleasedCells:
         seen[-1].true.append(([list(map(int, cell)) for cell in true], components, noises))
         return released(true)
 

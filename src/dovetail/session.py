@@ -248,7 +248,7 @@ class Session(AskingMarginals):
         again since, as its answers are about the rows of then. A row counts if it has a cell in every column:
         declared values, or `bins`.
         """
-        from dovetail.online.durable_run import Asker
+        from dovetail.online.durable_run import RunSession
         from dovetail.online.session_runs import RunRequest
 
         self._check_open()
@@ -256,7 +256,7 @@ class Session(AskingMarginals):
         asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
         # Taken before a row is read: the run is never about an older state than this.
         known = (self._table, self._selection, self._state())
-        asker = Asker(self.source.name, self._releaser.analyst, *known)
+        asker = RunSession(self.source.name, self._releaser.analyst, *known)
         protected = (self._neighbours, self._persons)
         return asked.open(
             self._engine, self._account, asker, self._releaser.source, *protected, self._version

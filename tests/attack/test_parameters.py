@@ -17,7 +17,7 @@ import pytest
 import dovetail as dv
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.ledger import Ledger
-from dovetail.query.condition import Comparison, Every, Member, Missing
+from dovetail.query.condition import ColumnComparison, Every, Member, Missing
 from dovetail.query.field import Field
 
 PEOPLE = pyarrow.table({"age": [20, 30, 40], "sex": ["F", "M", "F"]})
@@ -225,12 +225,12 @@ def test_bounds_are_apart_and_on_the_lattice(session: dv.Session, low: object, h
 @pytest.mark.parametrize(
     "where",
     [
-        Comparison(Field("nobody", "integer"), "=", 5),
-        Comparison(Field('age" = 1 OR 1=1 --', "integer"), "=", 5),
-        Comparison(Field("age", "integer"), "LIKE", 5),
-        Comparison(Field("age", "json"), "=", 5),
-        Comparison(Field("sex", "integer"), "=", 5),  # would fail on rows that are no numbers
-        Comparison("age", "=", 5),  # type: ignore[arg-type]
+        ColumnComparison(Field("nobody", "integer"), "=", 5),
+        ColumnComparison(Field('age" = 1 OR 1=1 --', "integer"), "=", 5),
+        ColumnComparison(Field("age", "integer"), "LIKE", 5),
+        ColumnComparison(Field("age", "json"), "=", 5),
+        ColumnComparison(Field("sex", "integer"), "=", 5),  # would fail on rows that are no numbers
+        ColumnComparison("age", "=", 5),  # type: ignore[arg-type]
         Member(Field("age", "integer"), ()),
         Every(()),
         Every((Missing(Field("age", "integer")), "1=1")),  # type: ignore[arg-type]
@@ -245,7 +245,7 @@ def test_a_typed_condition_is_checked_like_a_text(session: dv.Session, where: ob
 
 
 def test_a_typed_condition_that_is_right_is_the_question_that_its_text_spells(session: dv.Session) -> None:
-    typed = Every((Comparison(Field("AGE", "number"), ">=", 30), Member(Field("sex", "text"), ("F",))))
+    typed = Every((ColumnComparison(Field("AGE", "number"), ">=", 30), Member(Field("sex", "text"), ("F",))))
     first = session.count(where=typed, noise=NOISE)  # type: ignore[arg-type]
     assert session.count(where="sex = 'F' AND age >= 30", noise=NOISE).value == first.value
 

@@ -19,7 +19,7 @@ from dovetail.errors import BudgetExceeded
 from dovetail.ledger import Ledger, vintages
 from dovetail.privacy import Charge
 from dovetail.release import releaser
-from dovetail.release.mechanism import Released
+from dovetail.release.mechanism import ReleasedCells
 from ledger_cases import asked
 
 MONTHS = ("jan", "feb")
@@ -94,9 +94,9 @@ def losses(folder: Path, sequence: Sequence, monkeypatch: pytest.MonkeyPatch, bo
     """Return what a row more of January, of February, or (it must not be) of both loses in all answers."""
     true: list[int] = []
 
-    def noised(cells: Any, components: Any, noises: Any) -> Released:
+    def noised(cells: Any, components: Any, noises: Any) -> ReleasedCells:
         true.append(int(cells[0][0]))
-        return Released(((7,),))
+        return ReleasedCells(((7,),))
 
     monkeypatch.setattr(releaser, "noised", noised)
     changes = [{"jan": 1, "feb": 1}] if both else [{"jan": 1, "feb": 0}, {"jan": 0, "feb": 1}]

@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import errors
 from dovetail.client import connect
-from dovetail.client.connection import Connection
+from dovetail.client.connection import ServiceConnection
 from dovetail.errors.reading import read_error, read_remedy
 from dovetail.errors.remedies import AskForLess, DidYouMean
 
@@ -48,8 +48,8 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waits
 
 
-def connected(service: Callable[[httpx2.Request], httpx2.Response]) -> Connection:
-    return Connection("https://counts.test", KEY, transport=httpx2.MockTransport(service))
+def connected(service: Callable[[httpx2.Request], httpx2.Response]) -> ServiceConnection:
+    return ServiceConnection("https://counts.test", KEY, transport=httpx2.MockTransport(service))
 
 
 @pytest.mark.parametrize("lost", [httpx2.ConnectError("gone"), httpx2.ReadTimeout("slow")], ids=type)
@@ -109,14 +109,14 @@ def test_a_key_goes_to_its_service_only() -> None:
 )  # fmt: skip
 def test_an_address_that_would_tell_the_key_is_refused(url: Any) -> None:
     with pytest.raises(errors.InvalidParameter, match="url"):
-        Connection(url, KEY)
+        ServiceConnection(url, KEY)
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8321", "http://localhost:8321/", "http://[::1]:1", "https://a"]
 )
 def test_an_address_on_this_machine_or_encrypted_is_fine(url: str) -> None:
-    assert Connection(url, KEY).url == url.rstrip("/")
+    assert ServiceConnection(url, KEY).url == url.rstrip("/")
 
 
 @pytest.mark.parametrize("key", ["", None, "dvt_\n", "dvt_é", "a b"])

@@ -10,7 +10,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.client import RemoteSession
-from dovetail.client.connection import Connection
+from dovetail.client.connection import ServiceConnection
 from service.conftest import House, open_house
 
 PAY: dict[str, Any] = {"noise": dv.Geometric("0.05")}
@@ -34,7 +34,7 @@ def local(tmp_path: Path) -> Iterator[dv.Session]:
 def session_of(house: House, name: str = "ann", dataset: str = "adult", **more: Any) -> RemoteSession:
     desk = house.people[name]
     assert desk.key is not None
-    connection = Connection("http://localhost", desk.key, transport=house.client._transport)
+    connection = ServiceConnection("http://localhost", desk.key, transport=house.client._transport)
     return RemoteSession(connection, dataset, **more)
 
 

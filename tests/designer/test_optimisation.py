@@ -14,16 +14,16 @@ from dovetail.designer.composition_floats import log_delta, zeta_of
 from dovetail.designer.family import epsilon_of
 from dovetail.designer.goal import read_task
 from dovetail.designer.optimisation import Layout, delta_within, joint_zeta, smooth
-from dovetail.designer.piecewise_floats import Profile
+from dovetail.designer.piecewise_floats import PiecewiseFloats
 from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
 
 RATES, BREAKS = ("0.05", "0.11", "0.14"), (9, 22)
 NOISE = PiecewiseGeometric(RATES, BREAKS)
-PROFILE = Profile(np.array([float(rate) for rate in RATES]), np.array([0.0, *BREAKS]))
+PROFILE = PiecewiseFloats(np.array([float(rate) for rate in RATES]), np.array([0.0, *BREAKS]))
 
 
-def atoms(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+def atoms(profile: PiecewiseFloats) -> tuple[np.ndarray, np.ndarray]:
     masses = profile.masses()
     values = np.concatenate([profile.rates, -profile.rates])
     return values, np.concatenate([masses, masses * np.exp(-profile.rates)])

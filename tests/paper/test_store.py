@@ -9,7 +9,7 @@ import pytest
 import dovetail as dv
 from dovetail.paper import reproduce
 from dovetail.paper import reproduction as module
-from dovetail.paper.item import Item, Outcome, Run, table
+from dovetail.paper.item import Item, ItemResult, StepInputs, table
 from dovetail.paper.version import _imported, code_version
 
 
@@ -18,16 +18,16 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace the items by two cheap ones and list what is computed."""
     made: list[str] = []
 
-    def first(run: Run) -> Outcome:
+    def first(run: StepInputs) -> ItemResult:
         made.append("first")
-        return Outcome(
+        return ItemResult(
             tables=(table("numbers", "n share word", [(1, 0.1, "a"), (run.sizes.grid, 1 / 3, "b")]),)
         )
 
-    def second(run: Run) -> Outcome:
+    def second(run: StepInputs) -> ItemResult:
         made.append("second")
         assert run.tables["numbers"].column("share")[0] == 0.1
-        return Outcome(note=f"seed {run.seed}")
+        return ItemResult(note=f"seed {run.seed}")
 
     # The code version is read from the module that makes an item.
     first.__module__ = second.__module__ = "dovetail.paper.densities"

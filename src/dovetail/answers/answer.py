@@ -23,7 +23,7 @@ from .bounds import bounded
 from .csv_format import csv_text
 from .intervals import bars, values
 from .json_format import FIRST, FORMAT, answer_fields, read_document
-from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, Released, opaque
+from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, ReleasedNumber, opaque
 from .numbers import (
     ENDS,
     column_of,
@@ -148,7 +148,7 @@ class Answer(Arithmetic):
 
             return NoisyNumber({opaque(origin, place, self.values()[place], interval): Fraction(1)}, **shown)
         step = self.query.step
-        one = Released(origin, place, self.cells[place][0] * step, self.noises[0], step)
+        one = ReleasedNumber(origin, place, self.cells[place][0] * step, self.noises[0], step)
         return NoisyNumber({one: Fraction(1)}, clamp=self.clamp, **shown)
 
     @property

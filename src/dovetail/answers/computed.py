@@ -20,7 +20,7 @@ from dovetail.query.sharing import components_read
 from dovetail.query.sql.formula import Aggregate, Formula, Number, Test, Tests, aggregates_in
 
 from .answer import Answer
-from .noisy_numbers import NoisyNumber, Released, constant, opaque
+from .noisy_numbers import NoisyNumber, ReleasedNumber, constant, opaque
 from .noisy_ratios import UNLIMITED
 
 # Of more cells, intervals of formulas are boxes.
@@ -133,7 +133,7 @@ def _number(wanted: Aggregate, whole: Answer, read: Answer, place: int) -> Noisy
         return NoisyNumber({opaque("select", (wanted, place), read.values()[place], interval): Fraction(1)})
     taken = (0,) if wanted.measure is None else components_read(wanted.measure, whole.query.measure)
     terms = {
-        Released("select", (wanted.answer, part, place), Fraction(number), noise): many
+        ReleasedNumber("select", (wanted.answer, part, place), Fraction(number), noise): many
         for part, number, noise, many in zip(taken, read.cells[place], read.noises, linear, strict=True)
         if many
     }

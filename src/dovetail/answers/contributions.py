@@ -16,7 +16,7 @@ from dovetail.privacy import Budget
 
 from .answer import Answer
 from .display import percent
-from .ranges import Estimate
+from .ranges import RangeEstimate
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,7 +37,7 @@ class ContributionsAnswer(Answer):
 
     def kept(
         self, *, max_rows: int | None = None, max_cells: int | None = None, level: Real = 0.95
-    ) -> Estimate:
+    ) -> RangeEstimate:
         """Return the share of rows that `max_rows` would keep, or of persons' cells that `max_cells` would.
 
         Its interval holds the true share, up to the public maximum, with probability `level`.
@@ -109,15 +109,15 @@ class ContributionsAnswer(Answer):
         across = f"rows per person ({columns[0][-1]} or more together)"
         return draw_counts(*columns, title=heading(self), across=across, scale="persons", ax=ax)
 
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[_TallyPart]:
         made, start = [], 0
         for noise, component in zip(self.noises, self.query.measure.components(), strict=True):
             end = start + component.parts
-            made.append(_Part(component.name, start, self.cells[0][start:end], noise))
+            made.append(_TallyPart(component.name, start, self.cells[0][start:end], noise))
             start = end
         return made
 
-    def _part(self, name: str) -> _Part:
+    def _part(self, name: str) -> _TallyPart:
         known = {part.name: part for part in self._parts()}
         if name not in known:
             raise InvalidParameter(
@@ -185,7 +185,7 @@ class SuggestedBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _TallyPart:
     """The persons who have 1, 2, ... rows (or cells), as released."""
 
     name: str
@@ -201,7 +201,7 @@ class _Part:
         """Return the sum over persons of what a person with so many rows counts."""
         return sum(amount(number) * many for number, many in enumerate(self.persons, start=1))
 
-    def kept(self, bound: int, level: Fraction) -> Estimate:
+    def kept(self, bound: int, level: Fraction) -> RangeEstimate:
         """Return the share that a bound keeps.
 
         What is kept and what is left out each lie within the exact law of their sum of noises, with half of
@@ -213,7 +213,7 @@ class _Part:
         low = _share(max(inside - around[0], 0), max(outside + around[1], 0))
         high = _share(max(inside + around[0], 0), max(outside - around[1], 0))
         value = min(max(_share(max(inside, 0), max(outside, 0)), low), high)
-        return Estimate(value, low, high, level)
+        return RangeEstimate(value, low, high, level)
 
     def _reach(self, amount: Callable[[int], int], chance: Fraction) -> int:
         from dovetail.workloads.sums import NoiseSum, Term

@@ -28,7 +28,7 @@ _BAR = 24
 _CHANGES = {"add-remove": "added or removed", "replace": "replaced"}
 
 
-class Shown(Protocol):
+class ShownAnswer(Protocol):
     """What is shown of an answer; `Answer` says what each means."""
 
     @property
@@ -71,7 +71,7 @@ class Shown(Protocol):
     def remarks(self) -> tuple[str, ...]: ...
 
 
-def as_text(answer: Shown, table: Sequence[str] | None = None) -> str:
+def as_text(answer: ShownAnswer, table: Sequence[str] | None = None) -> str:
     """Return the answer for a terminal: each value with its error bar and a bar to compare, or a `table`."""
     if table is not None:
         return headed(answer, "\n".join([*table, notes(answer)]))
@@ -85,7 +85,7 @@ def as_text(answer: Shown, table: Sequence[str] | None = None) -> str:
     return headed(answer, "\n".join([*lines, notes(answer)]))
 
 
-def lines_of(answer: Shown, most: int | None = None) -> list[Line]:
+def lines_of(answer: ShownAnswer, most: int | None = None) -> list[Line]:
     """Return the cells of an answer, at most so many of them, with their intervals at its level."""
     constant = answer.query.measure.constant
     made = []
@@ -95,7 +95,7 @@ def lines_of(answer: Shown, most: int | None = None) -> list[Line]:
     return made
 
 
-def as_html(answer: Shown, table: str | None = None, most: int | None = MOST_ROWS) -> str:
+def as_html(answer: ShownAnswer, table: str | None = None, most: int | None = MOST_ROWS) -> str:
     """Return the answer for a notebook, as a list with bars or as a `table`; all from outside is escaped."""
     listed = answer.excerpt(most)
     top = max([Fraction(1), *(max(value, bar.high) for _, value, bar in listed)])
@@ -118,7 +118,7 @@ def as_html(answer: Shown, table: str | None = None, most: int | None = MOST_ROW
     return f"{mark_html(answer)}{table}{more}<p>{after}</p>"
 
 
-def notes(answer: Shown, *, whole: bool = False, bounded: str | None = None) -> str:
+def notes(answer: ShownAnswer, *, whole: bool = False, bounded: str | None = None) -> str:
     """Return what must be said beside the numbers: what is left out, what is protected, and what it cost.
 
     `whole` says that all that was asked at once is shown, so that no others share the cost; `bounded` is then
@@ -144,7 +144,7 @@ def notes(answer: Shown, *, whole: bool = False, bounded: str | None = None) -> 
     return "\n".join([f"keys {how_found(answer)}", *first, f"{error}; {kind}; {price}; {rest}"])
 
 
-def how_found(answer: Shown) -> str:
+def how_found(answer: ShownAnswer) -> str:
     """Return how the keys of an answer were found out, and which of them are missing."""
     assert answer.threshold is not None
     who = "row" if answer.query.persons is None else "person"
@@ -186,14 +186,14 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
     )
 
 
-def heading(answer: Shown, axes: Sequence[Axis] | None = None) -> str:
+def heading(answer: ShownAnswer, axes: Sequence[Axis] | None = None) -> str:
     """Return what a picture of the answer is about; `axes` are what it names, if not all of them."""
     columns = ", ".join(axis.field.name for axis in (answer.query.named_by if axes is None else axes))
     some = ", some rows only" if answer.query.where is not None else ""
     return f"{titled(answer)}{' by ' if columns else ''}{columns}{some}"
 
 
-def titled(answer: Shown) -> str:
+def titled(answer: ShownAnswer) -> str:
     """Return which rows an answer is about."""
     return " ".join([answer.dataset, *([", ".join(answer.vintages)] if answer.vintages else [])])
 

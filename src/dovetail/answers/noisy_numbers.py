@@ -33,7 +33,7 @@ Interval: TypeAlias = Callable[[Fraction], Bar]
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedNumber:
     """One released number: an integer with its noise, times a step, or anything with an interval of its own.
 
     `origin` tells which answer it is from and `place` where it stands there: together they say which it is.
@@ -93,7 +93,7 @@ class NoisyNumber(Arithmetic):
     `bounded` is what was left out by design: then the interval is that of what is used.
     """
 
-    terms: dict[Released, Fraction]
+    terms: dict[ReleasedNumber, Fraction]
     constant: Fraction = Fraction(0)
     level: Fraction = USUAL_LEVEL
     bounded: str | None = None
@@ -140,9 +140,9 @@ class NoisyNumber(Arithmetic):
         """Whether it is made of released integers alone, so that its bar is symmetric."""
         return not self.clamp and all(each.noise is not None for each in self.terms)
 
-    def by_answer(self) -> list[dict[Released, Fraction]]:
+    def by_answer(self) -> list[dict[ReleasedNumber, Fraction]]:
         """Return the terms that share a law: those with noise of one answer, and any other alone."""
-        groups: dict[object, dict[Released, Fraction]] = {}
+        groups: dict[object, dict[ReleasedNumber, Fraction]] = {}
         for each, many in self.terms.items():
             key = ("answer", each.origin) if each.noise is not None else each
             groups.setdefault(key, {})[each] = many
@@ -178,9 +178,9 @@ def constant(value: Real) -> NoisyNumber:
     return NoisyNumber({}, _exact(value))
 
 
-def opaque(origin: object, place: object, estimate: Fraction, interval: Interval) -> Released:
+def opaque(origin: object, place: object, estimate: Fraction, interval: Interval) -> ReleasedNumber:
     """Return a number of which only its interval is known."""
-    return Released(origin, place, estimate, interval=interval)
+    return ReleasedNumber(origin, place, estimate, interval=interval)
 
 
 def combined(*numbers: NoisyNumber) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _divided(above: NoisyNumber, below: NoisyNumber) -> NoisyNumber:
     return NoisyNumber({made: Fraction(1)}, **combined(above, below))
 
 
-def _bar_of(group: dict[Released, Fraction], chance: Fraction) -> tuple[Fraction, Fraction]:
+def _bar_of(group: dict[ReleasedNumber, Fraction], chance: Fraction) -> tuple[Fraction, Fraction]:
     """Return how far the terms of one answer reach, together with their estimates."""
     middle = sum((many * each.estimate for each, many in group.items()), Fraction(0))
     (first, many), *more = group.items()
@@ -253,7 +253,7 @@ def _bar_of(group: dict[Released, Fraction], chance: Fraction) -> tuple[Fraction
     return middle - width, middle + width
 
 
-def _sum_width(group: dict[Released, Fraction], chance: Fraction) -> Fraction:
+def _sum_width(group: dict[ReleasedNumber, Fraction], chance: Fraction) -> Fraction:
     """Return what the sum of the noises of one answer stays within, by its exact law."""
     from dovetail.workloads.sums import NoiseSum, Term
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RangeEstimate:
     """A noisy value and an interval that holds the true one with probability `level`."""
 
     value: Any
@@ -59,7 +59,7 @@ class RangeAnswer(Answer):
         *,
         group: Sequence[Any] = (),
         level: Real = 0.95,
-    ) -> Estimate:
+    ) -> RangeEstimate:
         """Return how many rows have a <= value <= b; rows beyond the bounds count at the bounds."""
         at = probability("level", level, "Give a number such as 0.95.")
         ranges, last = self._tree(group), self._measure.steps.cells - 1
@@ -68,9 +68,9 @@ class RangeAnswer(Answer):
         if first > end:
             if a is not None and b is not None and self._place("a", a) > self._place("b", b):
                 raise InvalidParameter("b", b, f"at least a, which is {a}", "Are they the wrong way round?")
-            return Estimate(0, 0, 0, at)
+            return RangeEstimate(0, 0, 0, at)
         low, high = ranges.interval(first, end, 1 - at)
-        return Estimate(ranges.count(first, end), max(low, 0), max(high, 0), at)
+        return RangeEstimate(ranges.count(first, end), max(low, 0), max(high, 0), at)
 
     def quantile(
         self,
@@ -79,7 +79,7 @@ class RangeAnswer(Answer):
         group: Sequence[Any] = (),
         kind: Literal["disc", "cont"] = "disc",
         level: Real = 0.95,
-    ) -> Estimate:
+    ) -> RangeEstimate:
         """Return a quantile of these rows; with probability `level` the true one lies within its interval.
 
         q = 0 is the least value and q = 1 the largest; 0.01 and 0.99 are much more exact.
@@ -87,7 +87,7 @@ class RangeAnswer(Answer):
         at = probability("level", level, "Give a number such as 0.95.")
         found = self._tree(group).quantile(q, 1 - at, kind)
         point, low, high = map(self._value, (found.point, found.low, found.high))
-        return Estimate(point, low, high, at)
+        return RangeEstimate(point, low, high, at)
 
     def cdf(self, *, group: Sequence[Any] = (), shares: bool = False, level: Real = 0.95) -> pyarrow.Table:
         """Return the rows up to each value with a band that holds for all values at once.
@@ -122,7 +122,7 @@ class RangeAnswer(Answer):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution function of every group with its band and return Matplotlib's axes."""
-        from dovetail.plots.bands import Curve, draw_bands
+        from dovetail.plots.bands import BandCurve, draw_bands
 
         from .display import axis_words, heading, percent
 
@@ -131,7 +131,7 @@ class RangeAnswer(Answer):
             table = self.cdf(group=keys, level=self.level)
             places = table.column(0).to_pylist()
             ends = (table.column(name).to_numpy() for name in ("value", "low", "high"))
-            curves.append(Curve(", ".join(map(label, keys)), *ends))
+            curves.append(BandCurve(", ".join(map(label, keys)), *ends))
         return draw_bands(
             places,
             curves,

@@ -18,7 +18,7 @@ from dovetail.query.canonical import Question
 from dovetail.query.measures import Bar, Measure
 from dovetail.query.partitions import Axis
 from dovetail.query.sql.formula import Aggregate, aggregates_in, read_formula
-from dovetail.query.sql.order import Column
+from dovetail.query.sql.order import ResultColumn
 
 from .answer import Answer
 from .bounds import bounded
@@ -49,7 +49,7 @@ class TableAnswer:
     """
 
     text: str
-    columns: tuple[Column, ...]
+    columns: tuple[ResultColumn, ...]
     answers: tuple[Answer, ...]
     places: tuple[int, ...]
     chosen_by: frozenset[int]
@@ -121,7 +121,7 @@ class TableAnswer:
         return next(iter(found.values())) if len(found) == 1 else found
 
     @property
-    def valued(self) -> list[Column]:
+    def valued(self) -> list[ResultColumn]:
         """The columns that hold noisy values, in order."""
         return [column for column in self.columns if column.key is None]
 
@@ -144,12 +144,14 @@ class TableAnswer:
                 made[title] = column_of([None if each is None else constant(each) for each in numbers])
         return tabled(self, made)
 
-    def values(self, column: Column) -> list[Fraction | None]:
+    def values(self, column: ResultColumn) -> list[Fraction | None]:
         """Return the exact values of a column, in the order shown; None where it divides by 0."""
         found = aggregate_values([column.noisy], self.answers)
         return [value_of(column.noisy, found, place) for place in self.places]
 
-    def bars(self, column: Column, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar | None]:
+    def bars(
+        self, column: ResultColumn, level: Real = 0.95, *, simultaneous: bool = False
+    ) -> list[Bar | None]:
         """Return the exact error bars of a column, in the order shown; None where nothing bounds a number."""
         chance = 1 - probability("level", level, "Give a number such as 0.95.")
         chosen = any(each.answer in self.chosen_by for each in aggregates_in(column.noisy))
@@ -161,11 +163,11 @@ class TableAnswer:
         """Return the noisy numbers that the columns are made of, each once."""
         return list(dict.fromkeys(each for column in self.valued for each in aggregates_in(column.noisy)))
 
-    def noises(self, column: Column) -> list[IntegerNoise]:
+    def noises(self, column: ResultColumn) -> list[IntegerNoise]:
         """Return the noise of each aggregate that a column is made of."""
         return [read_from(self.answers[each.answer], each).noise for each in aggregates_in(column.noisy)]
 
-    def keys(self, column: Column) -> list[Any]:
+    def keys(self, column: ResultColumn) -> list[Any]:
         """Return the keys of a column, in the order shown."""
         assert column.key is not None
         question = self.answers[0].query
@@ -174,12 +176,12 @@ class TableAnswer:
         listed = [labels[place][column.key] for place in self.places]
         return [label(item) for item in listed] if mixed else listed
 
-    def constant(self, column: Column) -> Callable[[Fraction], Fraction | date]:
+    def constant(self, column: ResultColumn) -> Callable[[Fraction], Fraction | date]:
         """Return what makes days and times of the numbers of a column that stand for them."""
         measure = self.measure(column)
         return (lambda number: number) if measure is None else measure.constant
 
-    def measure(self, column: Column) -> Measure | None:
+    def measure(self, column: ResultColumn) -> Measure | None:
         """Return what a column measures, None where it is computed."""
         wanted = column.noisy
         if not isinstance(wanted, Aggregate):
@@ -303,10 +305,10 @@ class TableAnswer:
         return self._html(MOST_ROWS)
 
 
-def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> Column:
+def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> ResultColumn:
     formula = data.get("formula")
     read = None if formula is None else read_formula(formula, axes)
-    return Column(data["name"], data["spelling"], data["key"], data["answer"], read)
+    return ResultColumn(data["name"], data["spelling"], data["key"], data["answer"], read)
 
 
 def _tabulated(answer: TableAnswer, most: int | None = MOST_ROWS) -> Tabulation:

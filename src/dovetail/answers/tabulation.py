@@ -9,7 +9,7 @@ from html import escape
 from dovetail.query.partitions import listed_axes
 
 from .chart import cut
-from .display import Shown, amount, percent
+from .display import ShownAnswer, amount, percent
 from .numbers import label
 
 # Wider two-way tables are easier to read as a list.
@@ -60,7 +60,7 @@ class Tabulation:
         return [lines[0], f"|{'|'.join(rule)}|", *lines[1:]]
 
 
-def tabulated(answer: Shown, most: int | None = None) -> Tabulation:
+def tabulated(answer: ShownAnswer, most: int | None = None) -> Tabulation:
     """Return one row for each cell: its keys, its value, and its interval."""
     names = [axis.field.name for axis in answer.query.named_by]
     constant = answer.query.measure.constant
@@ -71,7 +71,7 @@ def tabulated(answer: Shown, most: int | None = None) -> Tabulation:
     return Tabulation(head, tuple(rows), (*([False] * len(names)), True))
 
 
-def two_way(answer: Shown) -> Tabulation | None:
+def two_way(answer: ShownAnswer) -> Tabulation | None:
     """Return the keys of the second column across, where there are two columns and few enough keys."""
     axes = listed_axes(answer.query.named_by)
     if len(axes) != 2 or len(answer.query.named_by) != 2 or axes[1].cells > MOST_ACROSS:

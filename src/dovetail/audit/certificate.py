@@ -14,7 +14,7 @@ from dovetail.sampling.law import Law
 from dovetail.sampling.rejection import Refusing
 from dovetail.sampling.sampler import Sampler
 
-from .ratios import Ratios, ratios
+from .ratios import RatioBounds, ratios
 from .rejection import wrong_refusals
 from .tables import check_tables
 
@@ -110,7 +110,7 @@ def certify(noise: IntegerNoise, tables: Sampler | Refusing) -> Certificate:
     )
 
 
-def _overdrawn(found: Ratios, epsilon: float, zeta: float) -> list[str]:
+def _overdrawn(found: RatioBounds, epsilon: float, zeta: float) -> list[str]:
     """Return what the probabilities lose beyond what is charged."""
     findings = list(found.findings)
     if found.least_worst > epsilon:

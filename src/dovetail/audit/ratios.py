@@ -27,7 +27,7 @@ _MOST_SCANNED = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Ratios:
+class RatioBounds:
     """Bounds of the largest |ln p(k)/p(k+1)| and of zeta at sensitivity 1, from both sides."""
 
     worst: float
@@ -37,7 +37,7 @@ class Ratios:
     findings: tuple[str, ...]
 
 
-def ratios(law: Law, reach: int) -> Ratios:
+def ratios(law: Law, reach: int) -> RatioBounds:
     """Return bounds for a law; `reach` says how far to look where it has no runs."""
     with precision(_BITS + 64):
         if isinstance(law, StaircaseNoise) and law.runs is None:
@@ -46,7 +46,7 @@ def ratios(law: Law, reach: int) -> Ratios:
             return _scanned(law, reach)
         if law.runs[-1].count is not None:
             # A value that can occur next to one that cannot.
-            return Ratios(inf, inf, inf, inf, ())
+            return RatioBounds(inf, inf, inf, inf, ())
         return _by_runs(law, law.runs)
 
 
@@ -61,7 +61,7 @@ def _log_ratio(law: Law, k: int) -> Any:
     return (mass(law, k) / mass(law, k + 1)).log()
 
 
-def _by_runs(law: Law, runs: tuple[Run, ...]) -> Ratios:
+def _by_runs(law: Law, runs: tuple[Run, ...]) -> RatioBounds:
     findings = [
         f"the ratio at {k} is not exp({run.rate})"
         for run in runs
@@ -84,7 +84,7 @@ def _by_runs(law: Law, runs: tuple[Run, ...]) -> Ratios:
     zeta = total.log()
     worst = max(above(size) for size in sizes)
     least = max(-above(-size) for size in sizes)
-    return Ratios(worst, least, above(zeta), -above(-zeta), tuple(findings))
+    return RatioBounds(worst, least, above(zeta), -above(-zeta), tuple(findings))
 
 
 def _inside(law: Law, run: Run, last: int | None) -> Any:
@@ -110,7 +110,7 @@ def _near(value: Any, rate: Fraction) -> bool:
     return bool(difference.contains(0)) and bool(abs(difference) <= ball(rate * _CLOSE))
 
 
-def _by_period(law: StaircaseNoise) -> Ratios:
+def _by_period(law: StaircaseNoise) -> RatioBounds:
     """Return bounds for a staircase: it is flat but for its falls, and period after period alike."""
     period, fall = law.sensitivity, (-ball(law.epsilon)).exp()
     falls = sorted({law.first - 1, period - 1})
@@ -131,10 +131,10 @@ def _by_period(law: StaircaseNoise) -> Ratios:
     added = [(mass(law, k) + mass(law, k + 1)) * size.expm1() for k, size in zip(falls, sizes, strict=True)]
     zeta = (sum(added, arb(0)) / (1 - fall)).log1p()
     worst, least = max(above(size) for size in sizes), max(-above(-size) for size in sizes)
-    return Ratios(worst, least, above(zeta), -above(-zeta), tuple(findings))
+    return RatioBounds(worst, least, above(zeta), -above(-zeta), tuple(findings))
 
 
-def _scanned(law: Law, reach: int) -> Ratios:
+def _scanned(law: Law, reach: int) -> RatioBounds:
     points = range(0, reach, max(reach // _MOST_SCANNED, 1))
     least = max(-above(-abs(_log_ratio(law, k))) for k in points)
-    return Ratios(inf, least, None, None, ())
+    return RatioBounds(inf, least, None, None, ())

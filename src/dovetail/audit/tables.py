@@ -25,7 +25,7 @@ _PLACES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CheckedCount:
     """How much was checked."""
 
     thresholds: int
@@ -33,7 +33,7 @@ class Count:
     blocks: int
 
 
-def check_tables(law: Law, tables: Sampler, findings: list[str]) -> Count:
+def check_tables(law: Law, tables: Sampler, findings: list[str]) -> CheckedCount:
     """Check every table of a sampler against the law; add to `findings` what is wrong."""
     if tables.blocks.law != law:
         findings.append("draws beyond the tables use another distribution")
@@ -43,7 +43,7 @@ def check_tables(law: Law, tables: Sampler, findings: list[str]) -> Count:
     findings += _wrong_cells(tables)
     for row in range(1, len(tables.checks.rows)):
         findings += _wrong_checks(tables, row)
-    return Count(tables.steps.high.size, tables.cells.size, 2 * tables.depth - 1)
+    return CheckedCount(tables.steps.high.size, tables.cells.size, 2 * tables.depth - 1)
 
 
 def _wrong_blocks(law: Law, tables: Sampler) -> list[str]:

@@ -21,7 +21,7 @@ _BUSY = (429, 502, 503, 504)
 _LONGEST_WAIT = 30.0
 
 
-class Connection:
+class ServiceConnection:
     """One service and one key. The key is sent to that service only, and shown nowhere."""
 
     def __init__(self, url: str, key: str, *, transport: Any = None) -> None:

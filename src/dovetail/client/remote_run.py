@@ -11,7 +11,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.query.queries import Count, Histogram, Query
 from dovetail.query.query_json import to_dict
 
-from .connection import Connection, new_request
+from .connection import ServiceConnection, new_request
 
 if TYPE_CHECKING:
     import pandas
@@ -91,7 +91,7 @@ class RemoteRun:
     """A run that is paid for: ask counts and histograms of its columns, as many as you like."""
 
     def __init__(
-        self, connection: Connection, told: Mapping[str, Any], check: Callable[[Query], Any]
+        self, connection: ServiceConnection, told: Mapping[str, Any], check: Callable[[Query], Any]
     ) -> None:
         self._connection, self._check = connection, check
         self.id: str = told["id"]

@@ -20,7 +20,7 @@ from dovetail.query.query_json import to_dict
 from dovetail.query.schema import Schema, Table
 from dovetail.query.workload import Workload
 
-from .connection import Connection, new_request
+from .connection import ServiceConnection, new_request
 from .replies import (
     RemoteQuote,
     read_answer,
@@ -51,7 +51,7 @@ def connect(
     given = os.environ.get(_KEY) if key is None else key
     if not given:
         raise InvalidParameter("key", None, f"the key that the curator gave you, here or in {_KEY}")
-    connection = Connection(url, given)
+    connection = ServiceConnection(url, given)
     try:
         labels = [vintage] if isinstance(vintage, str) else vintage
         return RemoteSession(connection, _chosen(connection, dataset), vintage=labels)
@@ -60,7 +60,7 @@ def connect(
         raise
 
 
-def _chosen(connection: Connection, dataset: str | None) -> str:
+def _chosen(connection: ServiceConnection, dataset: str | None) -> str:
     if dataset is not None:
         return dataset
     names, cursor = [], None
@@ -84,7 +84,7 @@ class RemoteSession(AskingMarginals):
     again under it.
     """
 
-    def __init__(self, connection: Connection, dataset: str, *, vintage: Sequence[str] = ()) -> None:
+    def __init__(self, connection: ServiceConnection, dataset: str, *, vintage: Sequence[str] = ()) -> None:
         self._connection = connection
         self._vintages = {"vintages": list(vintage)} if vintage else {}
         self._path = f"/v1/datasets/{escaped(dataset, safe='')}"

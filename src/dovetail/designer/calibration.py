@@ -19,7 +19,7 @@ from dovetail.privacy import privacy_loss
 from .certify import Certified, certify
 from .composition_floats import Floats, log_delta_alone, zeta_of
 from .goal import Task
-from .piecewise_floats import Profile
+from .piecewise_floats import PiecewiseFloats
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
 _STEPS = 1000
@@ -151,7 +151,7 @@ def _losses(noise: PiecewiseGeometric, shifts: tuple[int, ...]) -> tuple[Floats,
     values, chances = np.zeros(1), np.ones(1)
     for shift in shifts:
         rates = np.array([float(rate) for rate in noise.rates]) * shift
-        masses = Profile(rates, np.array([0.0, *noise.breaks]) / shift).masses()
+        masses = PiecewiseFloats(rates, np.array([0.0, *noise.breaks]) / shift).masses()
         values = np.add.outer(values, np.concatenate([rates, -rates])).ravel()
         chances = np.multiply.outer(chances, np.concatenate([masses, masses * np.exp(-rates)])).ravel()
     return values, chances
@@ -181,7 +181,7 @@ def _log_outside(noise: PiecewiseGeometric, t: int) -> float:
     """Return about ln P(|Y| > t): by floats for several pieces, by the closed form for one."""
     if len(noise.rates) > 1:
         rates = np.array([float(rate) for rate in noise.rates])
-        chance = float(Profile(rates, np.array([0.0, *noise.breaks])).outside(t))
+        chance = float(PiecewiseFloats(rates, np.array([0.0, *noise.breaks])).outside(t))
         return log(chance) if chance > 0 else log(2) + float(noise.log_sf(t))
     rate = float(noise.rates[0])
     return log(2) - rate * (t + 1) - log1p(exp(-rate))

@@ -15,7 +15,7 @@ from .calibration import Shape, edge
 from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
-from .piecewise_floats import Profile
+from .piecewise_floats import PiecewiseFloats
 from .shapes import unit_shapes
 
 Floats = NDArray[np.float64]
@@ -105,16 +105,16 @@ class Finder:
                 guess=(normal_tilt(epsilon, sigma, self.uses), sigma),
             )
 
-    def _budget_margin(self, delta: float, epsilon: float) -> Callable[[Profile], float]:
+    def _budget_margin(self, delta: float, epsilon: float) -> Callable[[PiecewiseFloats], float]:
         within, most = delta_margin(delta, self.uses, epsilon), self._most_rate
         return lambda profile: min(within(profile), log(most / float(profile.rates[-1])))
 
-    def _accuracy_margin(self, profile: Profile) -> float:
+    def _accuracy_margin(self, profile: PiecewiseFloats) -> float:
         return min(
             log(goal.each / float(profile.outside(self._shrunk(goal.within)))) for goal in self.task.goals
         )
 
-    def _measured(self, profile: Profile) -> float:
+    def _measured(self, profile: PiecewiseFloats) -> float:
         """Return the error that is minimised."""
         name, number = self.task.minimise
         if name in ("outside", "quantile"):
@@ -241,12 +241,12 @@ class Finder:
 
     def _searched(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
-    ) -> tuple[float, Profile] | None:
+    ) -> tuple[float, PiecewiseFloats] | None:
         """Scale a start until it keeps the limits, and improve it."""
         scale = self._scale(rates, breaks, fixed)
         return None if scale is None else self._improved(rates / scale, _moved(breaks * scale, fixed), fixed)
 
-    def _rounded(self, profile: Profile) -> Iterator[Shape]:
+    def _rounded(self, profile: PiecewiseFloats) -> Iterator[Shape]:
         """Round the breaks of a noise to integers, and where that matters adapt its rates to them."""
         rates, whole = _whole(profile.rates / self.stretch, profile.starts[1:] * self.stretch)
         breaks = tuple(int(point) for point in whole)
@@ -258,13 +258,13 @@ class Finder:
 
     def _improved(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
-    ) -> tuple[float, Profile] | None:
+    ) -> tuple[float, PiecewiseFloats] | None:
         with np.errstate(all="ignore"):
             return self._improved_quietly(rates, breaks, fixed)
 
     def _improved_quietly(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
-    ) -> tuple[float, Profile] | None:
+    ) -> tuple[float, PiecewiseFloats] | None:
         per_rate = _PER_RATE if self.uses <= 2 * _SOME else _PER_RATE // 2
         layout = Layout(len(rates), fixed, self.with_epsilon, float(rates[-1]) / per_rate)
         start = layout.point(rates, breaks)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .calibration import Shape, edge
 from .composition_floats import log_delta_alone
-from .piecewise_floats import Profile
+from .piecewise_floats import PiecewiseFloats
 from .shapes import Floats, UnitShape, unit_shapes
 
 # Points of the grid per steepest rate.
@@ -41,9 +41,9 @@ class Scaled:
         return self.shape.breaks * self.scale
 
     @property
-    def profile(self) -> Profile:
+    def profile(self) -> PiecewiseFloats:
         """The noise as floats."""
-        return Profile(self.rates, np.append(0.0, self.breaks))
+        return PiecewiseFloats(self.rates, np.append(0.0, self.breaks))
 
     def on_integers(self, stretch: float) -> Shape:
         """Return the noise, stretched, with whole breaks: the chords of its potential between them."""
@@ -56,12 +56,17 @@ class Scaled:
         return Shape(tuple(rates.tolist()), tuple(int(point) for point in points))
 
 
-Margin = Callable[[Profile], float]
+Margin = Callable[[PiecewiseFloats], float]
 """By how much, in logs, a noise keeps what was asked; negative where it does not."""
 
 
 def best_of_family(
-    pieces: int, margin: Margin, value: Callable[[Profile], float], *, side: int, guess: tuple[float, float]
+    pieces: int,
+    margin: Margin,
+    value: Callable[[PiecewiseFloats], float],
+    *,
+    side: int,
+    guess: tuple[float, float],
 ) -> Scaled | None:
     """Return the shape whose value is the least at the narrowest (side 1) or widest (-1) scale that keeps.
 
@@ -97,7 +102,7 @@ def best_of_family(
 def delta_margin(delta: float, uses: int, epsilon: float) -> Margin:
     """Return the margin of a limit on delta at epsilon."""
 
-    def margin(profile: Profile) -> float:
+    def margin(profile: PiecewiseFloats) -> float:
         if uses * float(profile.rates[-1]) <= epsilon:
             return 1.0
         return log(delta) - log_delta_of(profile, uses, epsilon)
@@ -105,14 +110,14 @@ def delta_margin(delta: float, uses: int, epsilon: float) -> Margin:
     return margin
 
 
-def log_delta_of(profile: Profile, uses: int, epsilon: float) -> float:
+def log_delta_of(profile: PiecewiseFloats, uses: int, epsilon: float) -> float:
     """Return ln delta of so many uses of a noise at a shift by 1."""
     rates, masses = profile.rates, profile.masses()
     values, chances = np.concatenate([rates, -rates]), np.concatenate([masses, masses * np.exp(-rates)])
     return log_delta_alone(values, chances, uses, epsilon, float(rates[-1]) / _PER_RATE)
 
 
-def epsilon_of(profile: Profile, uses: int, delta: float) -> float:
+def epsilon_of(profile: PiecewiseFloats, uses: int, delta: float) -> float:
     """Return the epsilon of so many uses of a noise at a delta."""
     rates, masses = profile.rates, profile.masses()
     most, goal = uses * float(rates[-1]), log(delta)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .composition_floats import Figure, log_delta, zeta_of
-from .piecewise_floats import Array, Profile, complex_steps, slopes
+from .piecewise_floats import Array, PiecewiseFloats, complex_steps, slopes
 
 Floats = NDArray[np.float64]
 Term = Callable[["Layout", Floats], tuple[float, Floats]]
@@ -29,14 +29,14 @@ class Layout:
     with_epsilon: bool = False
     grid: float = 1.0
 
-    def profile(self, point: Array) -> Profile:
+    def profile(self, point: Array) -> PiecewiseFloats:
         """Return the noise of a point, or of several side by side."""
         rates = np.cumsum(np.exp(point[..., : self.pieces]), axis=-1)
         free = self.pieces - 1 - len(self.fixed)
         held = np.broadcast_to(np.array([0.0, *self.fixed]), (*rates.shape[:-1], 1 + len(self.fixed)))
         moved = np.cumsum(np.exp(point[..., self.pieces : self.pieces + free]), axis=-1)
         starts = np.concatenate([held, held[..., -1:] + moved], axis=-1)
-        return Profile(rates, starts)
+        return PiecewiseFloats(rates, starts)
 
     def point(self, rates: Floats, breaks: Floats, epsilon: float = 1.0) -> Floats:
         """Return the point of a noise whose first breaks are the fixed ones."""
@@ -45,7 +45,7 @@ class Layout:
         return np.concatenate([*parts, [np.log(epsilon)] if self.with_epsilon else []])
 
 
-def smooth(function: Callable[[Profile], Array], limit: float | None = None) -> Term:
+def smooth(function: Callable[[PiecewiseFloats], Array], limit: float | None = None) -> Term:
     """Return the term ln f, or the constraint ln limit - ln f."""
 
     def term(layout: Layout, point: Floats) -> tuple[float, Floats]:
@@ -81,7 +81,7 @@ def delta_within(delta: float, uses: int, epsilon: float | None) -> Term:
 def joint_zeta(uses: int, limit: float | None = None) -> Term:
     """Return ln zeta of all uses together, or the constraint ln limit - ln zeta."""
     if uses == 1:
-        return smooth(Profile.zeta, limit)
+        return smooth(PiecewiseFloats.zeta, limit)
 
     def term(layout: Layout, point: Floats) -> tuple[float, Floats]:
         found, gradient = _of_losses(

@@ -17,7 +17,7 @@ _TINY = 1e-30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Profile:
+class PiecewiseFloats:
     """Rates (last axis: pieces) and the start of each piece; leading axes hold variants side by side."""
 
     rates: Array

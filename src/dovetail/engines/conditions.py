@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dovetail.query.condition import Comparison, Condition, Every, Member, Missing
+from dovetail.query.condition import ColumnComparison, Condition, Every, Member, Missing
 from dovetail.query.derived_columns import Binned, Cases, DatePart, DateStart
 from dovetail.query.field import Field
 from dovetail.query.lookup import LookedUp
@@ -91,7 +91,7 @@ _DERIVED: dict[type, Any] = {
 
 def spelled(engine: Engine, condition: Condition) -> Any:
     """Spell a condition."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, ColumnComparison):
         operator = _OPERATORS[condition.operator]
         constant = engine.constant(condition.field.kind, condition.value)
         return operator(this=value_of(engine, condition.field), expression=constant)

@@ -16,7 +16,7 @@ _LONGEST = 1 << 20
 _SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
-class Layout(NamedTuple):
+class CsvLayout(NamedTuple):
     """The columns of CSV files, the delimiter, and the files by the order in which they list the columns."""
 
     names: tuple[str, ...]
@@ -24,7 +24,7 @@ class Layout(NamedTuple):
     orders: dict[tuple[str, ...], list[Path]]
 
 
-def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> Layout:
+def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> CsvLayout:
     """Return how CSV files are laid out; they must have the same columns, in any order."""
     names, delimiter = csv_header(files[0], encoding)
     orders: dict[tuple[str, ...], list[Path]] = {tuple(names): [files[0]]}
@@ -39,7 +39,7 @@ def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> Layout:
             )
         _check_same(names, files[0], found, file)
         orders.setdefault(tuple(found), []).append(file)
-    return Layout(tuple(names), delimiter, orders)
+    return CsvLayout(tuple(names), delimiter, orders)
 
 
 def _check_same(names: list[str], first: Path, found: list[str], file: Path) -> None:

@@ -28,7 +28,7 @@ from .arrow_view import (
     zoned_columns,
 )
 from .column_names import arrow_names, check_files, check_names, parquet_names
-from .csv_header import Layout, csv_layout
+from .csv_header import CsvLayout, csv_layout
 from .duckdb_catalog import catalogued
 from .duckdb_values import date_part, date_start, spelled_value, stored_as, word_of
 from .engine import BATCH, Batches, ColumnBatches
@@ -127,7 +127,7 @@ class DuckDB:
         found.create_view("data")
         self._untyped = untyped_in_parquet(self._connection, names)
 
-    def _read_csv(self, layout: Layout, encoding: str) -> None:
+    def _read_csv(self, layout: CsvLayout, encoding: str) -> None:
         """Read every value as text: types guessed from rows would depend on the rows."""
         self._untyped = None
         columns = [_translated(name, encoding) for name in layout.names]

@@ -22,7 +22,7 @@ _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DatasetStanding:
     """One dataset's budget and what became of it."""
 
     name: str
@@ -34,7 +34,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class AnalystShare:
     """What one analyst was granted of a dataset, and spent of it."""
 
     dataset: str
@@ -46,7 +46,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StatementEntry:
     """One event that a curator wants to see; `charge` is what it added to the sum."""
 
     sequence: int
@@ -62,9 +62,9 @@ class Entry:
 class Statement:
     """The standings and the entries, oldest first; prints as a table."""
 
-    standings: tuple[Standing, ...]
-    entries: tuple[Entry, ...]
-    shares: tuple[Share, ...] = ()
+    standings: tuple[DatasetStanding, ...]
+    entries: tuple[StatementEntry, ...]
+    shares: tuple[AnalystShare, ...] = ()
 
     def __str__(self) -> str:
         lines = []
@@ -120,7 +120,7 @@ def statement(
         budget, spent = budget_of(row["budget"]), most_spent(connection, row["id"])
         remaining = budget.remaining(spent)
         apart = _apart(connection, dict(row))
-        standings.append(Standing(titles[row["id"]], budget, spent, remaining, row["protects"], apart))
+        standings.append(DatasetStanding(titles[row["id"]], budget, spent, remaining, row["protects"], apart))
     who, labels = called(connection), _labels(connection)
     rows = connection.execute(_entries(dataset, last, analyst)).all()
     entries = tuple(_entry(row, titles, who, labels) for row in reversed(rows))
@@ -168,9 +168,9 @@ def _shares(
     analyst: int | None,
     titles: dict[int, str],
     who: dict[int, str],
-) -> tuple[Share, ...]:
+) -> tuple[AnalystShare, ...]:
     return tuple(
-        Share(
+        AnalystShare(
             titles[each.dataset],
             who[each.principal],
             each.allotment,
@@ -182,7 +182,7 @@ def _shares(
     )
 
 
-def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[int, str]) -> Entry:
+def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[int, str]) -> StatementEntry:
     content = json.loads(row.content)
     charge = Charge.from_dict(content["charge"]) if "charge" in content else None
     state = ""
@@ -213,4 +213,4 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[i
         about = ", ".join(labels[number] for number in json.loads(content["vintages"]))
         state = f"{state} ({about})".strip()
     by = who.get(content.get("by", 0), content.get("analyst", ""))
-    return Entry(row.sequence, row.at, titles.get(row.dataset, ""), by, what, state, charge)
+    return StatementEntry(row.sequence, row.at, titles.get(row.dataset, ""), by, what, state, charge)

@@ -24,7 +24,7 @@ from dovetail.privacy.atoms import Floats
 from dovetail.workloads import Marginals, NoiseSum, Strategy
 from dovetail.workloads.fitting import fit_joint
 
-from .forecast import Question, product_variance
+from .forecast import ForecastCount, product_variance
 from .hypothesis import Hypothesis
 from .region import Region
 
@@ -132,7 +132,7 @@ class Base:
         if len(noises) > 1 or any(len(axes) > 1 for axes, _ in region.factors):
             return law().std()
         counts = tuple(int(mask.sum()) for _, mask in region.factors)
-        share = product_variance(self.strategy.wanted, Question(region.axes, counts))
+        share = product_variance(self.strategy.wanted, ForecastCount(region.axes, counts))
         return sqrt(share) * self._noise_deviation
 
     @cached_property

@@ -14,13 +14,13 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from dovetail.errors import InvalidQuery
-from dovetail.query.condition import Comparison, Member, Missing
+from dovetail.query.condition import ColumnComparison, Member, Missing
 from dovetail.query.field import Constant, written
 from dovetail.query.partitions import Bins, Keys
 
 from .region import Mask
 
-Leaf: TypeAlias = Comparison | Member | Missing
+Leaf: TypeAlias = ColumnComparison | Member | Missing
 
 _NEGATED = {"<>": "=", ">=": "<", ">": "<="}
 
@@ -30,7 +30,7 @@ def holds(axis: Keys | Bins, leaf: Leaf) -> Mask:
 
     >>> from dovetail.query.field import Field
     >>> age = Field("age", "integer")
-    >>> holds(Bins(age, (0, 18, 65, 120)), Comparison(age, ">", 17)).tolist()
+    >>> holds(Bins(age, (0, 18, 65, 120)), ColumnComparison(age, ">", 17)).tolist()
     [False, True, True]
     """
     if axis.field.kind != leaf.field.kind:
@@ -50,7 +50,7 @@ def holds(axis: Keys | Bins, leaf: Leaf) -> Mask:
 
 def constants(leaf: Leaf) -> tuple[Constant, ...]:
     """Return what a comparison names."""
-    if isinstance(leaf, Comparison):
+    if isinstance(leaf, ColumnComparison):
         return (leaf.value,)
     return leaf.values if isinstance(leaf, Member) else ()
 
@@ -94,7 +94,7 @@ def _in_bin(axis: Bins, leaf: Leaf, low: Constant, edge: Constant) -> bool:
     return inside != negated
 
 
-def _below(axis: Bins, leaf: Comparison, operator: str, least: Any, last: Any, whole: bool) -> bool:
+def _below(axis: Bins, leaf: ColumnComparison, operator: str, least: Any, last: Any, whole: bool) -> bool:
     """Decide `<` or `<=` for the values from `least` to `last`, which itself is one only where `whole`."""
     bound = _read(axis, leaf.value)
     if last < bound or (last == bound and (operator == "<=" or not whole)):
@@ -104,7 +104,7 @@ def _below(axis: Bins, leaf: Comparison, operator: str, least: Any, last: Any, w
     _cut(axis, leaf)
 
 
-def _equal(axis: Bins, leaf: Comparison | Member, least: Any, last: Any, whole: bool) -> bool:
+def _equal(axis: Bins, leaf: ColumnComparison | Member, least: Any, last: Any, whole: bool) -> bool:
     named = {_read(axis, value) for value in constants(leaf)}
     inside = {value for value in named if least <= value and (value <= last if whole else value < last)}
     if not inside:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RunSession:
     """Who asks, of what: what a run needs of the session that opened it."""
 
     dataset: str
@@ -68,7 +68,7 @@ class Online:
     """
 
     def __init__(
-        self, account: RunAccount, plan: RunPlan, domain: Domain, asker: Asker, truth: OccupiedCells
+        self, account: RunAccount, plan: RunPlan, domain: Domain, asker: RunSession, truth: OccupiedCells
     ) -> None:
         self.plan = plan
         self._account, self._domain, self._asker = account, domain, asker

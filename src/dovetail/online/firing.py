@@ -16,7 +16,7 @@ from math import expm1, inf, log, nextafter
 import numpy as np
 
 from dovetail.exact import ball, upper
-from dovetail.privacy.atoms import ROUNDING, Atoms, Floats, Ints, Ranges, on_values
+from dovetail.privacy.atoms import ROUNDING, Atoms, Floats, Ints, LossRanges, on_values
 
 from .tables import WHOLE, Table
 
@@ -29,7 +29,7 @@ _UP = 1 + 2.0**-48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class FiringSteps:
     """The steps of a table as floats of full relative accuracy: p, q, p - q, 1 - p and 1 - q."""
 
     p: Floats
@@ -39,7 +39,7 @@ class Steps:
     q_fails: Floats
 
     @classmethod
-    def of(cls, table: Table) -> Steps:
+    def of(cls, table: Table) -> FiringSteps:
         """Return the steps on which the table falls; the others cost nothing."""
         pairs = [(p, q) for p, q in pairwise(table) if p > q]
         columns = zip(*((p, q, p - q, WHOLE - p, WHOLE - q) for p, q in pairs), strict=True)
@@ -66,7 +66,7 @@ class FiringMoments:
     epsilon at once has larger moments.
     """
 
-    steps: Steps
+    steps: FiringSteps
     pair: Atoms
 
     def log_moment(self, order: float) -> float:
@@ -107,13 +107,13 @@ def firing_atoms(table: Table, worst: Fraction | float) -> Atoms:
     mass where P has none, so the pair is one-way: by mirroring it serves both directions, reversed it is
     infinite.
     """
-    steps = Steps.of(table)
+    steps = FiringSteps.of(table)
     places, heights = _hockey_sticks(steps, worst)
     pair = _listed(*_convex(places, heights), worst)
     return replace(pair, moments=FiringMoments(steps, pair))
 
 
-def _hockey_sticks(steps: Steps, worst: Fraction | float) -> tuple[Floats, Floats]:
+def _hockey_sticks(steps: FiringSteps, worst: Fraction | float) -> tuple[Floats, Floats]:
     """Return points γ from 0 on and upper bounds on H there, H(γ) = sup E_P (1 - γ·Q/P)+.
 
     H(γ) = max over t of (p - γ·q)+ + (1 - p)·H(γ·(1-q)/(1-p)), at least (1 - γ)+, and 0 from exp(worst) on.
@@ -150,7 +150,7 @@ class Within:
     leaves: Floats
 
     @classmethod
-    def of(cls, steps: Steps, step: float) -> Within:
+    def of(cls, steps: FiringSteps, step: float) -> Within:
         """Choose these tests and solve for each."""
         odds, inside = _odds(steps), _places(steps, step) == 0
         p, q, fails = steps.p[inside], steps.q[inside], steps.p_fails[inside]
@@ -174,7 +174,7 @@ class Beyond:
     share: Floats
 
     @classmethod
-    def of(cls, steps: Steps, step: float) -> Beyond:
+    def of(cls, steps: FiringSteps, step: float) -> Beyond:
         """Choose these tests and find where their failures lead."""
         places = _places(steps, step)
         chosen = (places > 0) & (steps.p_fails > 0)
@@ -189,13 +189,13 @@ class Beyond:
         return float(np.max(gains, initial=0.0))
 
 
-def _odds(steps: Steps) -> Floats:
+def _odds(steps: FiringSteps) -> Floats:
     """Return (1 - q)/(1 - p) - 1, by which a failure raises γ."""
     with np.errstate(divide="ignore"):
         return np.asarray(steps.gap / steps.p_fails)
 
 
-def _places(steps: Steps, step: float) -> Ints:
+def _places(steps: FiringSteps, step: float) -> Ints:
     """Return how many whole places of the grid a failure moves, rounded down; 1 where P cannot fail."""
     moves = np.where(steps.p_fails > 0, np.log1p(_odds(steps)) / step * (1 - _ROOM), 1.0)
     return np.floor(moves).astype(np.int64)
@@ -239,5 +239,5 @@ def _listed(xs: list[Fraction], ys: list[Fraction], worst: Fraction | float) -> 
     unmatched = nextafter(float(1 + slopes[0]), 1.0)
     slack = 4 * float(np.max(size)) * ROUNDING
     # The loss itself may lie anywhere up to the worst one, and below -700 with probability exp(-700).
-    whole = Ranges(np.array([-700.0]), np.array([float(values[-1])]), np.zeros(1))
+    whole = LossRanges(np.array([-700.0]), np.array([float(values[-1])]), np.zeros(1))
     return replace(on_values(values, log_masses, worst, slack=slack), unmatched=unmatched, ranges=whole)

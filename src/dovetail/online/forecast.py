@@ -26,14 +26,16 @@ _NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ForecastCount:
     """A count with a condition on some columns: which, and how many of their values are counted."""
 
     axes: tuple[int, ...]
     values: tuple[int, ...]
 
 
-def public_questions(shape: Sequence[int], ways: int, form: Form, number: int = _QUESTIONS) -> list[Question]:
+def public_questions(
+    shape: Sequence[int], ways: int, form: Form, number: int = _QUESTIONS
+) -> list[ForecastCount]:
     """Return random questions of a form: one value a column, or one and each other with an even chance.
 
     >>> public_questions((2, 9), ways=1, form="point", number=2) == public_questions((2, 9), 1, "point", 2)
@@ -47,7 +49,7 @@ def public_questions(shape: Sequence[int], ways: int, form: Form, number: int = 
         while len(axes) < ways:
             axes.add((next(bits) << 8 | next(bits)) % len(shape))
         chosen = tuple(sorted(axes))
-        found.append(Question(chosen, tuple(_values(shape[axis], form, bits) for axis in chosen)))
+        found.append(ForecastCount(chosen, tuple(_values(shape[axis], form, bits) for axis in chosen)))
     return found
 
 
@@ -68,7 +70,7 @@ def deviation(budget: Budget, uses: int) -> float:
     return min(geometric, normal_sigma(worst, float(budget.delta_limit), uses))
 
 
-def product_variance(wanted: Marginals, question: Question) -> float:
+def product_variance(wanted: Marginals, question: ForecastCount) -> float:
     """Return the variance of an answer by least squares, in those of one noise; inf if no table tells it.
 
     Every table B tells each residual C within B with weight prod of the sizes outside B, and all of them are

@@ -15,7 +15,7 @@ from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.schema import Table
 
 from .domain import Domain
-from .durable_run import Asker, Online
+from .durable_run import Online, RunSession
 from .guard import Guard
 from .occupied_cells import OccupiedCells
 from .planner import OnlineDesign, design_online
@@ -54,7 +54,7 @@ class RunRequest:
         self,
         engine: Engine,
         account: Opener,
-        asker: Asker,
+        asker: RunSession,
         source: str,
         neighbours: Neighbours,
         persons: Persons | None,

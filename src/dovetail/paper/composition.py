@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import drawing
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 from .rivals import Guarantee, Rival, rivals
 
 USES = (1, 10, 100)
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 
 def _item(name: str, title: str, delta: str | None) -> Item:
-    def make(run: Run) -> Outcome:
+    def make(run: StepInputs) -> ItemResult:
         rows: list[tuple[Any, ...]] = []
         figure, panels = drawing.axes(1, len(USES), width=12.0, height=4.2, sharey=True)
         for number, (uses, panel) in enumerate(zip(USES, panels, strict=True)):
@@ -53,7 +53,9 @@ def _item(name: str, title: str, delta: str | None) -> Item:
             run.advance((number + 1) / len(USES))
         panels[0].set_ylabel("P(|error| ≤ x)")
         kept = table(name, _COLUMNS, rows)
-        return Outcome((kept,), (Drawing(name, _caption(delta), figure),), shown=(name,), note=_NOTES[name])
+        return ItemResult(
+            (kept,), (Drawing(name, _caption(delta), figure),), shown=(name,), note=_NOTES[name]
+        )
 
     return Item(name, title, make)
 

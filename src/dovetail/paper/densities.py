@@ -11,7 +11,7 @@ import dovetail as dv
 
 from . import drawing
 from .claims import Measured
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 
 _CUT = "4.5"
 _INTEGER_CUT = 5
@@ -41,7 +41,7 @@ def _integers() -> list[tuple[str, str, str, Any]]:
 
 def _curves(
     name: str, caption: str, noises: list[tuple[str, str, str, Any]], method: str, unit: str
-) -> Outcome:
+) -> ItemResult:
     whole = method == "pmf"
     x = np.arange(-15, 16) if whole else np.linspace(-15, 15, 601)
     figure, axes = drawing.axes(width=6.8, height=4.2)
@@ -68,10 +68,10 @@ def _curves(
     note = (
         "Curves in the table: " + "; ".join(f"{i + 1} {label}" for i, (label, *_) in enumerate(noises)) + "."
     )
-    return Outcome((data,), (Drawing(name, caption, figure),), note=note)
+    return ItemResult((data,), (Drawing(name, caption, figure),), note=note)
 
 
-def _figure1(run: Run) -> Outcome:
+def _figure1(run: StepInputs) -> ItemResult:
     drawn = _curves(
         "fig1",
         "Densities of the Laplace mixtures (break-points ±4.5) and of standard Laplace noise.",
@@ -88,10 +88,10 @@ def _figure1(run: Run) -> Outcome:
         "fig1-epsilon": Measured(made),
         "fig1-zeta": Measured(exact_zeta),
     }
-    return Outcome(drawn.tables, drawn.drawings, measured, note=drawn.note)
+    return ItemResult(drawn.tables, drawn.drawings, measured, note=drawn.note)
 
 
-def _figure2(run: Run) -> Outcome:
+def _figure2(run: StepInputs) -> ItemResult:
     return _curves(
         "fig2",
         "Distribution functions of the Laplace mixtures (break-points ±4.5) and of standard Laplace noise.",
@@ -101,7 +101,7 @@ def _figure2(run: Run) -> Outcome:
     )
 
 
-def _figure3(run: Run) -> Outcome:
+def _figure3(run: StepInputs) -> ItemResult:
     drawn = _curves(
         "fig3",
         "Probabilities of the geometric mixtures (break-points ±5) and of standard geometric noise.",
@@ -110,7 +110,7 @@ def _figure3(run: Run) -> Outcome:
         "P(Y = y)",
     )
     zeta = dv.privacy_loss(dv.GeometricMixture("1/10", 1, _INTEGER_CUT)).zeta
-    return Outcome(drawn.tables, drawn.drawings, {"fig3-epsilon": Measured(zeta)}, note=drawn.note)
+    return ItemResult(drawn.tables, drawn.drawings, {"fig3-epsilon": Measured(zeta)}, note=drawn.note)
 
 
 FIGURES = (

@@ -10,7 +10,7 @@ from .claims import Measured
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ItemTable:
     """Named columns and rows; written as one CSV file."""
 
     name: str
@@ -20,20 +20,20 @@ class Table:
     def column(self, name: str) -> list[Any]:
         """Return one column from top to bottom.
 
-        >>> Table("t", ("n", "share"), ((1, 0.5), (2, 0.25))).column("share")
+        >>> ItemTable("t", ("n", "share"), ((1, 0.5), (2, 0.25))).column("share")
         [0.5, 0.25]
         """
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
 
-def table(name: str, columns: str, rows: Iterable[Iterable[Any]]) -> Table:
+def table(name: str, columns: str, rows: Iterable[Iterable[Any]]) -> ItemTable:
     """Return a table from column names in one string.
 
     >>> table("t", "n share", [(1, 0.5)]).columns
     ('n', 'share')
     """
-    return Table(name, tuple(columns.split()), tuple(tuple(row) for row in rows))
+    return ItemTable(name, tuple(columns.split()), tuple(tuple(row) for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ItemResult:
     """What an item made; `shown` names the tables that the report prints in full."""
 
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ItemTable, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     measured: Mapping[str, Measured] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
@@ -85,12 +85,12 @@ FULL = Sizes(10_000_000, 5_000_000, 100, 1_000_000, 100, 1_000_000, 61, 200, 30)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StepInputs:
     """What a step is told: sizes, the seed of the experiment's own draws, tables of earlier steps."""
 
     sizes: Sizes
     seed: int
-    tables: Mapping[str, Table]
+    tables: Mapping[str, ItemTable]
     advance: Callable[[float], None]
 
 
@@ -100,7 +100,7 @@ class Item:
 
     name: str
     title: str
-    make: Callable[[Run], Outcome]
+    make: Callable[[StepInputs], ItemResult]
     needs: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     """The sizes that this step depends on, and `seed` if it draws queries."""

@@ -12,7 +12,7 @@ from . import drawing
 from .adult import load, random_queries
 from .claims import Measured
 from .clamped import REACH, SUPPORT, Floats, noise_shares, summed
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 from .mechanisms import FIVE, Mechanism, geometric, laplace
 from .simulation import noise_histogram
 
@@ -67,7 +67,7 @@ def clamped_zeta(noise: dv.noise.IntegerNoise, count: int) -> float:
     return dv.PrivacyLoss.from_pmfs(first, second).zeta
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     adult = load()
     counts = adult.counts[random_queries(adult, run.seed, "losses", run.sizes.loss_queries)].tolist()
     rows = []
@@ -95,7 +95,7 @@ def _make(run: Run) -> Outcome:
         "error alone. ζ is an average: the worst case is ε = 1 for both mixtures, 0.328 for the "
         "geometric, 0.332 for the Laplace."
     )
-    return Outcome((kept,), (Drawing("fig12", caption, _draw(rows)),), _claims(rows), note=_NOTE)
+    return ItemResult((kept,), (Drawing("fig12", caption, _draw(rows)),), _claims(rows), note=_NOTE)
 
 
 def _claims(rows: list[tuple[Any, ...]]) -> dict[str, Measured]:

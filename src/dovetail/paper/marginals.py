@@ -14,7 +14,7 @@ import dovetail as dv
 from . import drawing
 from .adult import CATEGORICAL, load
 from .agreement import mean_chance
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 from .rivals import Guarantee, Rival, rivals
 
 _COLUMNS = (
@@ -85,7 +85,7 @@ def _row(release: _Marginals, guarantee: Guarantee, rival: Rival, releases: int)
     )
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     rows: list[tuple[Any, ...]] = []
     for ways in (1, 2):
         release = _marginals(ways)
@@ -103,7 +103,7 @@ def _make(run: Run) -> Outcome:
         "largest_error, the largest of them, are exact expectations; sampled is the mean over "
         f"{run.sizes.releases} releases, total_clamped has negative counts set to zero and is sampled."
     )
-    return Outcome(
+    return ItemResult(
         (table("marginals", _COLUMNS, rows),),
         (Drawing("marginals", caption, _draw(rows)),),
         shown=("marginals",),

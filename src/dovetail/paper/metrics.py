@@ -10,7 +10,7 @@ from . import drawing
 from .agreement import mean_chance, share_chance
 from .claims import Measured
 from .clamped import SUPPORT, smallest_bound
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 from .mechanisms import FIVE, SETTINGS, SIX, Mechanism, Setting
 from .simulation import ALL_COUNTS, COUNTS, Simulated, simulated
 
@@ -44,7 +44,7 @@ def _within(data: Simulated, mechanism: Mechanism, counts: tuple[int, ...], boun
     return Measured(float(np.mean(shares)), observed, share_chance(observed, shares, data.samples))
 
 
-def _figure7(run: Run) -> Outcome:
+def _figure7(run: StepInputs) -> ItemResult:
     data = simulated(run.tables["simulation"])
     bound = FIVE.break_point
     figure, panels = drawing.axes(1, 2, width=9.2, height=4.0, sharey=True)
@@ -75,7 +75,7 @@ def _figure7(run: Run) -> Outcome:
         f"set to zero. Lines: exact; marks: {data.samples:,} samples each. {_sense(FIVE)}"
     )
     shown = table("fig7", "mechanism count bound exact sampled", rows)
-    return Outcome((shown,), (Drawing("fig7", caption, figure),), measured, ("fig7",))
+    return ItemResult((shown,), (Drawing("fig7", caption, figure),), measured, ("fig7",))
 
 
 def _zeros(data: Simulated, mechanism: Mechanism) -> Measured:
@@ -94,7 +94,7 @@ def _triples(setting: Setting) -> tuple[tuple[Mechanism, ...], ...]:
     return setting.mixtures(), equal, relaxed
 
 
-def _figure8(run: Run) -> Outcome:
+def _figure8(run: StepInputs) -> ItemResult:
     data = simulated(run.tables["simulation"])
     figure, panels = drawing.axes(1, 2, width=9.2, height=4.2, sharey=True)
     rows, measured = [], {}
@@ -115,7 +115,7 @@ def _figure8(run: Run) -> Outcome:
         f"exact; marks: {data.samples:,} samples for each count. {_sense(FIVE)} {_sense(SIX)}"
     )
     kept = table("fig8", "mechanism error exact sampled", rows)
-    return Outcome((kept,), (Drawing("fig8", caption, figure),), measured)
+    return ItemResult((kept,), (Drawing("fig8", caption, figure),), measured)
 
 
 def _figure8_claims(data: Simulated, setting: Setting) -> dict[str, Measured]:
@@ -143,7 +143,7 @@ def _beyond(data: Simulated, mechanism: Mechanism, bound: int, count: int) -> Me
     return Measured(exact.beyond(bound), sampled.beyond(bound), chance)
 
 
-def _figure9(run: Run) -> Outcome:
+def _figure9(run: StepInputs) -> ItemResult:
     data = simulated(run.tables["simulation"])
     figure, panels = drawing.axes(1, 2, width=9.2, height=4.2, sharey=True)
     rows = []
@@ -168,7 +168,7 @@ def _figure9(run: Run) -> Outcome:
     )
     kept = table("fig9", "mechanism count break_point exact sampled chance", rows)
     drawn = Drawing("fig9", caption, figure)
-    return Outcome((kept,), (drawn,), _figure9_claims(data), note=" ".join(map(_equal_note, SETTINGS)))
+    return ItemResult((kept,), (drawn,), _figure9_claims(data), note=" ".join(map(_equal_note, SETTINGS)))
 
 
 def _equal_note(setting: Setting) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import dovetail as dv
 
 from .claims import Measured
-from .item import Item, Outcome, Run, table
+from .item import Item, ItemResult, StepInputs, table
 from .online_runs import QUESTIONS, Result, domain, questions, simulate, simulate_textbook
 from .rivals import paper_shape
 
@@ -177,7 +177,7 @@ _NOTE = (
 _SENSES = ("small", "zeta", "epsilon", "delta")
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     rows = []
     measured = {}
     runs = run.sizes.runs
@@ -194,7 +194,7 @@ def _make(run: Run) -> Outcome:
         if _SENSES[number] == "delta":
             measured["online-distance-delta"] = Measured(own.distance / standard.distance)
             measured["online-error-delta"] = _ratio(results, own, standard, "mean_error")
-    return Outcome((table("online", _COLUMNS, rows),), measured=measured, shown=("online",), note=_NOTE)
+    return ItemResult((table("online", _COLUMNS, rows),), measured=measured, shown=("online",), note=_NOTE)
 
 
 def _ratio(results: dict[Arm, list[Result]], arm: Arm, standard: Arm, name: str) -> Measured:

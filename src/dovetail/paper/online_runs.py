@@ -26,7 +26,7 @@ _BITS_PER_QUESTION = 96
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Domain:
+class ContingencyTable:
     """The contingency table of the chosen columns, and the codes of every record."""
 
     table: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Domain:
 
 
 @cache
-def domain() -> Domain:
+def domain() -> ContingencyTable:
     """Read the data that ship with the package."""
     import pyarrow.parquet
 
@@ -55,7 +55,7 @@ def domain() -> Domain:
     )
     shape = tuple(int(row.max()) + 1 for row in codes)
     table = np.bincount(np.ravel_multi_index(tuple(codes), shape), minlength=int(np.prod(shape)))
-    return Domain(table.reshape(shape), codes)
+    return ContingencyTable(table.reshape(shape), codes)
 
 
 def questions(seed: int, number: int = QUESTIONS) -> list[dv.online.Region]:

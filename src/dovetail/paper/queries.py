@@ -12,12 +12,12 @@ from .adult import Ints, load, random_queries
 from .agreement import share_chance
 from .claims import Measured
 from .clamped import Floats
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 
 _LOW = 10
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     adult = load()
     pairs, sources = random_queries(adult, run.seed, "counts", run.sizes.queries)
     drawn = adult.counts[pairs, sources]
@@ -58,7 +58,7 @@ def _make(run: Run) -> Outcome:
     measured["adult-attributes"] = Measured(len(adult.columns) - 1)
     measured["adult-categorical"] = Measured(len(adult.columns) - 1 - adult.integer_columns)
     measured["adult-integers"] = Measured(adult.integer_columns)
-    return Outcome(tables, (Drawing("fig10", caption, figure),), measured)
+    return ItemResult(tables, (Drawing("fig10", caption, figure),), measured)
 
 
 def _count_claims(values: Ints, shares: Floats, drawn: NDArray[Any]) -> dict[str, Measured]:

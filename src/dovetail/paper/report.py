@@ -15,10 +15,10 @@ import dovetail as dv
 
 from .catalogue import ITEMS
 from .claims import FALSE_ALARM, Claim, Measured, claims
-from .store import Kept, Store, replace
+from .store import ItemStore, Kept, replace
 
 
-def write(store: Store, kept: Mapping[str, Kept], *, quick: bool) -> Path:
+def write(store: ItemStore, kept: Mapping[str, Kept], *, quick: bool) -> Path:
     """Write `report.html` from all finished items and return its path."""
     path = store.folder / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def write(store: Store, kept: Mapping[str, Kept], *, quick: bool) -> Path:
     return path
 
 
-def page(store: Store, kept: Mapping[str, Kept], *, quick: bool) -> str:
+def page(store: ItemStore, kept: Mapping[str, Kept], *, quick: bool) -> str:
     """Return the whole page."""
     measured = {name: found for each in kept.values() for name, found in each.measured.items()}
     rows = [(claim, measured[name]) for name, claim in claims().items() if name in measured]
@@ -111,7 +111,7 @@ def _visible(kept: Kept | None) -> bool:
     return kept is not None and bool(kept.figures or kept.shown or kept.note)
 
 
-def _section(store: Store, title: str, kept: Kept) -> str:
+def _section(store: ItemStore, title: str, kept: Kept) -> str:
     if not _visible(kept):
         return ""
     parts = [f'<section id="{kept.name}"><h2>{escape(title)}</h2>']
@@ -130,7 +130,7 @@ def _section(store: Store, title: str, kept: Kept) -> str:
     return "".join(parts)
 
 
-def _table(store: Store, name: str) -> str:
+def _table(store: ItemStore, name: str) -> str:
     table = store.table(name)
     head = "".join(f'<th scope="col">{escape(column.replace("_", " "))}</th>' for column in table.columns)
     body = "".join(f"<tr>{_cells(row)}</tr>" for row in table.rows)

@@ -10,8 +10,8 @@ import dovetail as dv
 
 from . import drawing, report
 from .catalogue import ITEMS
-from .item import FULL, QUICK, Item, Run
-from .store import Kept, Store
+from .item import FULL, QUICK, Item, StepInputs
+from .store import ItemStore, Kept
 
 Progress = Callable[[str, float], None]
 
@@ -28,7 +28,7 @@ class Reproduction:
 
     def table(self, name: str) -> list[dict[str, object]]:
         """Return the rows of one table."""
-        table = Store(self.folder).table(name)
+        table = ItemStore(self.folder).table(name)
         return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
@@ -55,21 +55,21 @@ def reproduce(
     `seed` fixes the experiment's own draws of queries, never the noise. `progress` is called with the name
     of an item and the share of it that is done.
     """
-    store = Store(Path(out))
+    store = ItemStore(Path(out))
     sizes = QUICK if quick else FULL
     wanted = _wanted(only)
     kept: dict[str, Kept] = {}
     keys: dict[str, str] = {}
     for item in ITEMS:
         tell = _teller(item, progress)
-        run = Run(sizes, seed, {}, tell)
+        run = StepInputs(sizes, seed, {}, tell)
         keys[item.name] = store.key(item, run, keys)
         found = store.load(item.name, keys[item.name])
         if found is None and item.name in wanted:
             tell(0.0)
             tables = {name: store.table(name) for need in item.needs for name in kept[need].tables}
             with drawing.style():
-                outcome = item.make(Run(sizes, seed, tables, tell))
+                outcome = item.make(StepInputs(sizes, seed, tables, tell))
                 found = store.save(item, keys[item.name], outcome)
         if found is not None:
             kept[item.name] = found

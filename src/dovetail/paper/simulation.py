@@ -11,7 +11,7 @@ import dovetail as dv
 
 from .agreement import cdf_chance
 from .clamped import REACH, SUPPORT, ErrorLaw, Floats, clamped, noise_shares, pooled
-from .item import Item, Outcome, Run, Table, table
+from .item import Item, ItemResult, ItemTable, StepInputs, table
 from .mechanisms import SETTINGS, Mechanism
 
 COUNTS = (1, 3, 10, 50, 200, 1000)
@@ -36,7 +36,7 @@ def noise_histogram(noise: dv.noise.IntegerNoise, draws: int) -> np.ndarray[tupl
     return times
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     mechanisms = {each.name: each for setting in SETTINGS for each in setting.all()}
     rows: list[tuple[str, int, int, int]] = []
     agreement = []
@@ -49,7 +49,7 @@ def _make(run: Run) -> Outcome:
             chance = cdf_chance(share, clamped(exact, count).cdf(), run.sizes.samples)
             agreement.append((name, count, run.sizes.samples, chance))
         run.advance((number + 1) / len(mechanisms))
-    return Outcome(
+    return ItemResult(
         tables=(
             table("simulation", "mechanism count noise times", rows),
             table("agreement", "mechanism count samples chance", agreement),
@@ -86,7 +86,7 @@ class Simulated:
         return pooled(exact), pooled(sampled)
 
 
-def simulated(kept: Table) -> Simulated:
+def simulated(kept: ItemTable) -> Simulated:
     """Read the histograms that the simulation kept."""
     shares: dict[tuple[str, int], Floats] = {}
     for name, count, value, times in kept.rows:

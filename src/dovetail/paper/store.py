@@ -13,7 +13,7 @@ from typing import Any
 
 from . import drawing
 from .claims import Measured
-from .item import Item, Outcome, Run, Table
+from .item import Item, ItemResult, ItemTable, StepInputs
 from .version import code_version
 
 
@@ -33,12 +33,12 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class ItemStore:
     """A folder with `tables/`, `figures/` and one record per finished item in `steps/`."""
 
     folder: Path
 
-    def key(self, item: Item, run: Run, earlier: Mapping[str, str]) -> str:
+    def key(self, item: Item, run: StepInputs, earlier: Mapping[str, str]) -> str:
         """Return what the item's results depend on: parameters, code, and the items it needs."""
         everything: dict[str, Any] = {**asdict(run.sizes), "seed": run.seed}
         parts = {
@@ -65,7 +65,7 @@ class Store:
         tables, shown = tuple(record.pop("tables")), tuple(record.pop("shown"))
         return Kept(measured=measured, figures=figures, tables=tables, shown=shown, **record)
 
-    def save(self, item: Item, key: str, outcome: Outcome) -> Kept:
+    def save(self, item: Item, key: str, outcome: ItemResult) -> Kept:
         """Write tables and figures, then, last, the record that says they are whole."""
         written = [self._write_table(each) for each in outcome.tables]
         for each in outcome.drawings:
@@ -86,17 +86,17 @@ class Store:
         replace(self._record(item.name), json.dumps(asdict(kept), indent=1, sort_keys=True))
         return kept
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> ItemTable:
         """Read a table back; what reads as a number is one."""
         with self._table(name).open(newline="", encoding="utf-8") as file:
             header, *rows = csv.reader(file)
-        return Table(name, tuple(header), tuple(tuple(map(_cell, row)) for row in rows))
+        return ItemTable(name, tuple(header), tuple(tuple(map(_cell, row)) for row in rows))
 
     def figure(self, name: str) -> bytes:
         """Return the SVG of a figure."""
         return (self.folder / "figures" / f"{name}.svg").read_bytes()
 
-    def _write_table(self, table: Table) -> Path:
+    def _write_table(self, table: ItemTable) -> Path:
         path = self._table(table.name)
         self._within("tables")
         with path.open("w", newline="", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ import dovetail as dv
 
 from . import drawing
 from .claims import Measured
-from .item import Drawing, Item, Outcome, Run, Table, table
+from .item import Drawing, Item, ItemResult, ItemTable, StepInputs, table
 
 _BREAK = 5
 _MOST_OUTER = 3
@@ -35,7 +35,7 @@ def _row(inner: Fraction, outer: Fraction) -> tuple[float, ...]:
     return float(inner), float(outer), loss.zeta, loss.epsilon, *figures
 
 
-def _compute(run: Run) -> Outcome:
+def _compute(run: StepInputs) -> ItemResult:
     """Tabulate both mechanisms on a grid of inner rates in (0, 1] and outer rates up to 3."""
     steps = run.sizes.grid
     inners = [Fraction(i + 1, steps) for i in range(steps)]
@@ -48,7 +48,7 @@ def _compute(run: Run) -> Outcome:
         "inner outer zeta worst_case_epsilon mean_abs log_variance entropy "
         "mean_abs_geometric log_variance_geometric entropy_geometric"
     )
-    return Outcome(
+    return ItemResult(
         tables=(table("surfaces", columns, rows),),
         note="zeta and worst-case epsilon at sensitivity 1. The geometric beside each mixture has the "
         "same zeta; its worst-case epsilon is that zeta, the mixture's is the outer rate.",
@@ -63,7 +63,7 @@ class _Surface:
     gain: NDArray[np.float64]
 
 
-def _surface(kept: Table, metric: str) -> _Surface:
+def _surface(kept: ItemTable, metric: str) -> _Surface:
     inners, outers = sorted(set(kept.column("inner"))), sorted(set(kept.column("outer")))
     value = np.full((len(inners), len(outers)), np.nan)
     gain = value.copy()
@@ -134,7 +134,7 @@ def _colour(
 def _figure(name: str) -> Item:
     metric, _, words = _METRICS[name]
 
-    def make(run: Run) -> Outcome:
+    def make(run: StepInputs) -> ItemResult:
         surface = _surface(run.tables["surfaces"], metric)
         ends = _largest_beneficial(surface)
         reached = ends[np.isfinite(ends)]
@@ -145,7 +145,7 @@ def _figure(name: str) -> Item:
         kept = table(
             f"{name}_region", "inner largest_beneficial_outer", zip(surface.inners, ends, strict=True)
         )
-        return Outcome((kept,), (_draw(name, surface),), measured)
+        return ItemResult((kept,), (_draw(name, surface),), measured)
 
     return Item(name, f"Fig. {name[3:]}: {words} of the geometric mixture", make, needs=("surfaces",))
 

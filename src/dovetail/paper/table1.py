@@ -12,7 +12,7 @@ import numpy as np
 import dovetail as dv
 
 from .claims import Measured
-from .item import Item, Outcome, Run, Table, table
+from .item import Item, ItemResult, ItemTable, StepInputs, table
 
 # The paper prints sixths with three digits.
 _SIXTHS = {"0.167": "1/6", "0.333": "1/3", "0.667": "2/3", "0.833": "5/6", "1.67": "5/3"}
@@ -77,7 +77,7 @@ def our_row(break_point: str, inner: str, outer: str) -> dict[str, float]:
     return dict(zip((*_OURS, *_EXTRA), figures, strict=True))
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     printed = published_rows()
     rows: list[tuple[dict[str, str], dict[str, float]]] = []
     for number, row in enumerate(printed + [dict(zip(_KEYS, keys, strict=True)) for keys in _LEFT_OUT]):
@@ -85,7 +85,7 @@ def _make(run: Run) -> Outcome:
         run.advance((number + 1) / (len(printed) + len(_LEFT_OUT)))
     agreement = list(_agreement(rows))
     measured = {f"table1-{name}": Measured(float(same)) for name, _, same, _ in agreement}
-    return Outcome(
+    return ItemResult(
         tables=(
             _whole(rows),
             table("table1_agreement", "column rows agreeing largest_difference", agreement),
@@ -99,7 +99,7 @@ def _make(run: Run) -> Outcome:
     )
 
 
-def _whole(rows: Iterable[tuple[dict[str, str], dict[str, float]]]) -> Table:
+def _whole(rows: Iterable[tuple[dict[str, str], dict[str, float]]]) -> ItemTable:
     columns = [*_KEYS, *(f"{name}{suffix}" for name in _OURS for suffix in ("", "_published")), *_EXTRA]
     listed = []
     for row, ours in rows:

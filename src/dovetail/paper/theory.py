@@ -9,14 +9,14 @@ import numpy as np
 import dovetail as dv
 
 from .claims import Measured
-from .item import Item, Outcome, Run
+from .item import Item, ItemResult, StepInputs
 from .losses import clamped_zeta
 from .mechanisms import FIVE, SETTINGS
 
 _CUT = 10
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     mixture, rounded = FIVE.geometric_mixture().noise, FIVE.laplace_mixture().noise
     real = dv.LaplaceMixture(FIVE.inner, FIVE.outer, FIVE.break_point)
     loss = dv.privacy_loss(mixture)
@@ -39,7 +39,7 @@ def _make(run: Run) -> Outcome:
         "histogram-sensitivity": Measured(float(_replaced_cells())),
         **_budgets(),
     }
-    return Outcome(measured=measured)
+    return ItemResult(measured=measured)
 
 
 def _usefulness_gain(real: dv.PiecewiseLaplace) -> float:

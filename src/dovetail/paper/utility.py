@@ -13,7 +13,7 @@ from .adult import Adult, Ints, load, random_queries
 from .agreement import cdf_chance, mean_chance
 from .claims import Measured
 from .clamped import REACH, Floats, clamped, noise_shares
-from .item import Drawing, Item, Outcome, Run, table
+from .item import Drawing, Item, ItemResult, StepInputs, table
 from .mechanisms import FIVE, SIX, Mechanism
 
 _BOUND = FIVE.break_point
@@ -100,7 +100,7 @@ def _mixed_cdf(mechanism: Mechanism, values: Ints, shares: Floats) -> Floats:
     return np.asarray((1 - low) * both + low * up)
 
 
-def _make(run: Run) -> Outcome:
+def _make(run: StepInputs) -> ItemResult:
     adult = load()
     counts = adult.counts[random_queries(adult, run.seed, "utility", run.sizes.noisy)].astype(np.int64)
     values, shares = adult.count_distribution()
@@ -112,7 +112,7 @@ def _make(run: Run) -> Outcome:
     relative_rows = [
         (a.mechanism.name, int(_BINS[i]), a.sampled_relative[i]) for a in found for i in range(len(_BINS))
     ]
-    return Outcome(
+    return ItemResult(
         (
             table("fig11_cdf", "mechanism error exact sampled", cdf_rows),
             table("fig11_relative", "mechanism true_count_from sampled", relative_rows),

@@ -13,7 +13,7 @@ _COLOURS = ("#2457a6", "#d9822b", "#3a8f5c", "#8c4a9e", "#a33d3d", "#5f6b73")
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class BandCurve:
     """A curve that steps from place to place, and the ends of its band there."""
 
     name: str
@@ -23,7 +23,7 @@ class Curve:
 
 
 def draw_bands(
-    places: Sequence[Any], curves: Sequence[Curve], *, title: str, across: str, scale: str, ax: Any = None
+    places: Sequence[Any], curves: Sequence[BandCurve], *, title: str, across: str, scale: str, ax: Any = None
 ) -> Any:
     """Draw each curve with its band, and return the axes; more curves than can be told apart are left out."""
     if ax is None:

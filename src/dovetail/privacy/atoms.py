@@ -41,7 +41,7 @@ class Moments(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
+class LossRanges:
     """Where losses lie for certain: between `low` and `high`, with the logs of the masses of each range.
 
     Atoms that stand for a range of losses keep every divergence from above, but not the chance of a loss
@@ -52,14 +52,14 @@ class Ranges:
     high: Floats
     log_masses: Floats
 
-    def mirrored(self) -> Ranges:
+    def mirrored(self) -> LossRanges:
         """Return the ranges of -L."""
-        return Ranges(-self.high[::-1], -self.low[::-1], self.log_masses[::-1])
+        return LossRanges(-self.high[::-1], -self.low[::-1], self.log_masses[::-1])
 
-    def joined(self, other: Ranges) -> Ranges:
+    def joined(self, other: LossRanges) -> LossRanges:
         """Return these ranges and those of another."""
         pairs = ((self.low, other.low), (self.high, other.high), (self.log_masses, other.log_masses))
-        return Ranges(*(np.concatenate(pair) for pair in pairs))
+        return LossRanges(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class Atoms:
     unit: Fraction | None = None
     steps: Ints | None = None
     moments: Moments | None = None
-    ranges: Ranges | None = None
+    ranges: LossRanges | None = None
     unmatched: float = 0.0
 
     @property
@@ -91,9 +91,9 @@ class Atoms:
         """Whether moments are known better than the list tells them: those of a bounded loss."""
         return self.moments is not None and self.worst < inf
 
-    def all_ranges(self) -> Ranges:
+    def all_ranges(self) -> LossRanges:
         """Return where the losses lie; an atom that stands for itself is off by rounding only."""
-        return self.ranges or Ranges(self.values - self.slack, self.values, self.log_masses)
+        return self.ranges or LossRanges(self.values - self.slack, self.values, self.log_masses)
 
     def log_moment(self, order: float) -> float:
         """Return an upper bound on ln E exp(order·L), order > 0; infinite losses are left out.

@@ -13,7 +13,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact import ball, upper
 from dovetail.noise import DiscreteGaussian, StaircaseNoise
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, Ranges, on_steps
+from .atoms import ROUNDING, Atoms, Floats, Ints, LossRanges, on_steps
 from .dominating_pairs import shift_loss_of
 
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
@@ -91,7 +91,7 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
     return replace(atoms, worst=inf, moments=GaussianMoments(noise, step), ranges=ranges)
 
 
-def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats, Ranges]:
+def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floats, LossRanges]:
     """Replace each bucket of neighbouring k by its ends, with the same mass under P and no more under Q.
 
     The low end may take E_P[exp(high - L) - 1]/(exp(high - low) - 1) of the mass; less is the safe side.
@@ -110,7 +110,7 @@ def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floa
         masses = np.concatenate([whole + np.log(share), whole + np.log1p(-share) + 4 * ROUNDING])
     steps = np.concatenate([low, high])
     kept = masses > -inf
-    return steps[kept], masses[kept], Ranges(_down(low, unit), -_down(-high, unit), whole)
+    return steps[kept], masses[kept], LossRanges(_down(low, unit), -_down(-high, unit), whole)
 
 
 def _log_masses(noise: DiscreteGaussian, first: Ints, end: Ints) -> Floats:

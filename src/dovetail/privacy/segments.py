@@ -17,7 +17,7 @@ from flint import arb
 
 from dovetail.exact import Decay, Slab, nearest, upper
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, Ranges, common_unit, log_expm1, on_steps, on_values
+from .atoms import ROUNDING, Atoms, Floats, Ints, LossRanges, common_unit, log_expm1, on_steps, on_values
 
 MOST_LISTED = 4096
 _EVEN_BUCKETS = 2048
@@ -51,7 +51,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class PieceOverlap:
     """Where one piece of P meets one piece of Q; `q` is None where Q gives nothing."""
 
     low: Fraction | None
@@ -81,9 +81,9 @@ def pieces(decay: Decay) -> list[Piece]:
     return left[::-1] + right
 
 
-def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[Segment]:
+def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOverlap]:
     """Cut the line into the pieces of the law (P) and of the law moved by `shift` (Q)."""
-    found: list[Segment] = []
+    found: list[PieceOverlap] = []
     others, first = [piece.moved(shift) for piece in law], 0
     for p in law:
         covered = p.low
@@ -96,7 +96,7 @@ def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[Segment]
             low, high = _later(p.low, q.low), _sooner(p.high, q.high)
             if low is not None and high is not None and (low > high if whole else low >= high):
                 continue
-            found.append(Segment(low, high, p, q))
+            found.append(PieceOverlap(low, high, p, q))
         found.extend(_uncovered(p, law, shift, whole=whole, start=covered))
     return found
 
@@ -107,15 +107,15 @@ def _ends_before(one: Piece, other: Piece) -> bool:
 
 def _uncovered(
     p: Piece, law: list[Piece], shift: Fraction, *, whole: bool, start: Fraction | None
-) -> list[Segment]:
+) -> list[PieceOverlap]:
     """Return the parts of `p` outside the support of Q: infinite loss."""
     first, last = law[0].low, law[-1].high
     gap = Fraction(1 if whole else 0)
     parts = []
     if first is not None and start is not None and start < first + shift:
-        parts.append(Segment(start, _sooner(p.high, first + shift - gap), p, None))
+        parts.append(PieceOverlap(start, _sooner(p.high, first + shift - gap), p, None))
     if last is not None and p.high is not None and p.high > last + shift:
-        parts.append(Segment(_later(p.low, last + shift + gap), p.high, p, None))
+        parts.append(PieceOverlap(_later(p.low, last + shift + gap), p.high, p, None))
     return parts
 
 
@@ -127,11 +127,11 @@ class Merged:
     p: Callable[[], arb]
     q: Callable[[], arb]
 
-    def cut(self, segments: list[Segment]) -> list[Segment]:
+    def cut(self, segments: list[PieceOverlap]) -> list[PieceOverlap]:
         """Return what lies above the floor."""
         least = Fraction(self.floor + 1)
         return [
-            Segment(_later(s.low, least), s.high, s.p, s.q)
+            PieceOverlap(_later(s.low, least), s.high, s.p, s.q)
             for s in segments
             if s.high is None or s.high >= least
         ]
@@ -167,12 +167,12 @@ def shift_loss(decay: Decay, shift: Fraction, merged: Merged | None = None) -> A
         value, mass = merged.atom()
         values, masses, slack = np.append(values, value), np.append(masses, mass), slack + 2.0**-48
         worst = max(worst, float(value[0]))
-        ranges = None if ranges is None else ranges.joined(Ranges(value - 2.0**-48, value, mass))
+        ranges = None if ranges is None else ranges.joined(LossRanges(value - 2.0**-48, value, mass))
     return replace(on_values(values, masses, worst, infinite=infinite, slack=slack), ranges=ranges)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class LossRun:
     """The losses of one segment: base + growth·places, with the logs of their masses.
 
     Of a run cut into buckets, the places are first all ends of low loss and then all ends of high loss.
@@ -185,7 +185,7 @@ class Run:
     bucketed: bool = False
 
 
-def _atoms(segment: Segment, decay: Decay, log_total: float) -> Run:
+def _atoms(segment: PieceOverlap, decay: Decay, log_total: float) -> LossRun:
     p, q = segment.p, segment.q
     assert q is not None
     growth = p.slope - q.slope
@@ -193,7 +193,7 @@ def _atoms(segment: Segment, decay: Decay, log_total: float) -> Run:
     assert anchor is not None
     base = (p.intercept - q.intercept) + growth * anchor
     if growth == 0 or segment.low == segment.high:
-        return Run(base, growth, np.zeros(1, np.int64), np.array([_log_mass(segment, decay, log_total)]))
+        return LossRun(base, growth, np.zeros(1, np.int64), np.array([_log_mass(segment, decay, log_total)]))
     assert segment.low is not None
     assert segment.high is not None
     start = float(p.intercept + p.slope * segment.low) + p.log_factor - log_total
@@ -202,9 +202,9 @@ def _atoms(segment: Segment, decay: Decay, log_total: float) -> Run:
     if decay.whole and length < MOST_LISTED:
         places = np.arange(int(length) + 1)
         drift = float(p.slope) * places
-        return Run(base, growth, places, start + drift + np.abs(drift) * ROUNDING + pad)
+        return LossRun(base, growth, places, start + drift + np.abs(drift) * ROUNDING + pad)
     ends, masses = _buckets(float(p.slope), float(q.slope), length, whole=decay.whole)
-    return Run(base, growth, ends, masses + start + pad, bucketed=True)
+    return LossRun(base, growth, ends, masses + start + pad, bucketed=True)
 
 
 def _buckets(
@@ -249,7 +249,7 @@ def _log_sums(slope: float, count: Floats, *, whole: bool) -> Floats:
     return np.asarray(top + np.log(-np.expm1(-abs(slope) * count)) - log(unit))
 
 
-def _log_mass(segment: Segment, decay: Decay, log_total: float) -> float:
+def _log_mass(segment: PieceOverlap, decay: Decay, log_total: float) -> float:
     """Return an upper bound on the log of the mass of a segment, anchored at its heavier end."""
     p = segment.p
     anchor = segment.low if p.slope < 0 or segment.high is None else segment.high
@@ -265,7 +265,7 @@ def _log_mass(segment: Segment, decay: Decay, log_total: float) -> float:
     return total + (abs(exponent) + abs(p.log_factor) + abs(log_total) + abs(spread) + 16) * ROUNDING
 
 
-def _unit(losses: list[Segment]) -> Fraction | None:
+def _unit(losses: list[PieceOverlap]) -> Fraction | None:
     """Return the common unit of all losses, if the factors cancel everywhere."""
     numbers = []
     for segment in losses:
@@ -281,11 +281,11 @@ def _unit(losses: list[Segment]) -> Fraction | None:
     return common_unit(numbers)
 
 
-def _in_units(run: Run, unit: Fraction) -> Ints:
+def _in_units(run: LossRun, unit: Fraction) -> Ints:
     return int(run.base / unit) + int(run.growth / unit) * run.places.astype(np.int64)
 
 
-def _ranges(listed: list[Run], values: list[Floats], slack: float) -> Ranges | None:
+def _ranges(listed: list[LossRun], values: list[Floats], slack: float) -> LossRanges | None:
     """Return the ranges that bucketed runs stand for, and every other loss as it is; None without buckets."""
     if not any(run.bucketed for run in listed):
         return None
@@ -296,10 +296,10 @@ def _ranges(listed: list[Run], values: list[Floats], slack: float) -> Ranges | N
         high.append(listed_values[middle:])
         both = np.logaddexp(run.log_masses[:middle], run.log_masses[middle:]) if run.bucketed else None
         masses.append(run.log_masses if both is None else both + 4 * ROUNDING)
-    return Ranges(np.concatenate(low) - slack, np.concatenate(high), np.concatenate(masses))
+    return LossRanges(np.concatenate(low) - slack, np.concatenate(high), np.concatenate(masses))
 
 
-def _values(losses: list[Segment], listed: list[Run]) -> tuple[list[Floats], float]:
+def _values(losses: list[PieceOverlap], listed: list[LossRun]) -> tuple[list[Floats], float]:
     """Return the losses of each segment as floats rounded up, and by how much they may be too large."""
     parts: list[Floats] = []
     slack = 0.0
@@ -319,7 +319,7 @@ def _values(losses: list[Segment], listed: list[Run]) -> tuple[list[Floats], flo
     return parts, slack
 
 
-def _worst(losses: list[Segment], listed: list[Run], values: list[Floats]) -> Fraction | float:
+def _worst(losses: list[PieceOverlap], listed: list[LossRun], values: list[Floats]) -> Fraction | float:
     """Return the largest loss: exactly where it is rational, rounded up where it is not.
 
     Factors differ only between cells of rounded noise, of which one that a steep piece just touches can

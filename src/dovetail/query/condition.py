@@ -35,7 +35,7 @@ MOST_COMPARISONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ColumnComparison:
     """`field operator value`."""
 
     field: Field
@@ -90,7 +90,7 @@ class Some:
         return {"any": [part.to_dict() for part in self.parts]}
 
 
-Condition: TypeAlias = Comparison | Member | Missing | Every | Some
+Condition: TypeAlias = ColumnComparison | Member | Missing | Every | Some
 
 
 def member(field: Field, values: Iterable[Constant]) -> Condition:
@@ -100,7 +100,7 @@ def member(field: Field, values: Iterable[Constant]) -> Condition:
     (20, 30)
     """
     kept = tuple(sorted(set(values)))
-    return Comparison(field, "=", kept[0]) if len(kept) == 1 else Member(field, kept)
+    return ColumnComparison(field, "=", kept[0]) if len(kept) == 1 else Member(field, kept)
 
 
 def compared(field: Field, sign: str, value: object, table: Table) -> Condition:
@@ -109,10 +109,10 @@ def compared(field: Field, sign: str, value: object, table: Table) -> Condition:
     The order of derived texts is that of their letters, in every engine: they are listed.
     """
     if sign in ("=", "<>"):
-        return Comparison(field, sign, table.constant(field, value))
+        return ColumnComparison(field, sign, table.constant(field, value))
     bound = field.constant(value)
     if field.derivation is None or field.kind != "text":
-        return Comparison(field, sign, bound)
+        return ColumnComparison(field, sign, bound)
     found = [label for label in table.labels(field) if _HOLDS[sign](label, bound)]
     if not found:
         raise InvalidQuery(f"No value of {field.name} is {sign} {shown(value)}.")
@@ -122,7 +122,7 @@ def compared(field: Field, sign: str, value: object, table: Table) -> Condition:
 def condition_size(condition: Condition) -> int:
     """Return about how many comparisons it takes to spell a condition.
 
-    >>> condition_size(Comparison(Field("age", "integer"), ">", 40))
+    >>> condition_size(ColumnComparison(Field("age", "integer"), ">", 40))
     1
     """
     if isinstance(condition, Every | Some):
@@ -143,11 +143,11 @@ def some(parts: Iterable[Condition]) -> Condition:
 def negated(condition: Condition) -> Condition:
     """Return NOT `condition`, with the negation pushed down to the comparisons.
 
-    >>> negated(Comparison(Field("age", "integer"), ">", 40)).operator
+    >>> negated(ColumnComparison(Field("age", "integer"), ">", 40)).operator
     '<='
     """
-    if isinstance(condition, Comparison):
-        return Comparison(condition.field, _NEGATED[condition.operator], condition.value)
+    if isinstance(condition, ColumnComparison):
+        return ColumnComparison(condition.field, _NEGATED[condition.operator], condition.value)
     if isinstance(condition, Member):
         return Member(condition.field, condition.values, not condition.negated)
     if isinstance(condition, Missing):
@@ -163,14 +163,14 @@ def checked(condition: object, table: Table) -> Condition:
 
     >>> from dovetail.query import Column, Schema
     >>> table = Schema([Column("age", "integer")]).table()
-    >>> checked(Comparison(Field("AGE", "text"), ">", 40), table).field
+    >>> checked(ColumnComparison(Field("AGE", "text"), ">", 40), table).field
     Field(name='age', kind='integer', cast=False)
     """
     try:
         if isinstance(condition, Every | Some) and condition.parts:
             join = every if isinstance(condition, Every) else some
             return join([checked(part, table) for part in condition.parts])
-        if isinstance(condition, Comparison) and condition.operator in OPERATORS:
+        if isinstance(condition, ColumnComparison) and condition.operator in OPERATORS:
             return compared(_known(condition.field, table), condition.operator, condition.value, table)
         if isinstance(condition, Member) and condition.values:
             field = _known(condition.field, table)

@@ -13,7 +13,7 @@ from typing import Any
 from dovetail.errors import InvalidQuery
 
 from .canonical import Question
-from .condition import Comparison, Condition, Every, Member, Missing, Some
+from .condition import ColumnComparison, Condition, Every, Member, Missing, Some
 from .field import Constant, Field, read_column
 from .lattice import Lattice
 from .measures import read_measure
@@ -69,7 +69,7 @@ def _condition(data: Any) -> Condition:
     value = data["value"]
     if isinstance(value, list):
         return Member(field, tuple(_constant(field, each) for each in value), negated)
-    return Comparison(field, operator, _constant(field, value))
+    return ColumnComparison(field, operator, _constant(field, value))
 
 
 def _persons(data: Mapping[str, Any]) -> Persons:

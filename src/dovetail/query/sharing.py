@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .canonical import Question
-from .condition import Comparison, Condition, Every, Member, Missing
+from .condition import ColumnComparison, Condition, Every, Member, Missing
 from .measures import Measure
 
 
@@ -58,4 +58,4 @@ def _rows(question: Question) -> frozenset[str]:
 
 def _needs_value(part: Condition) -> bool:
     """Tell whether a condition holds of no row without a value in its column."""
-    return isinstance(part, Comparison | Member) or (isinstance(part, Missing) and part.negated)
+    return isinstance(part, ColumnComparison | Member) or (isinstance(part, Missing) and part.negated)

@@ -24,7 +24,7 @@ _FEW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedCells:
     """The noisy integers of each cell and, where the question does not list its cells, which they are."""
 
     cells: tuple[tuple[int, ...], ...]
@@ -33,10 +33,10 @@ class Released:
 
 def noised(
     true: Sequence[Sequence[int]], components: Sequence[Component], noises: Sequence[IntegerNoise]
-) -> Released:
+) -> ReleasedCells:
     """Add noise to the integers of every public cell: those of each component, one after another."""
     if isinstance(true[0], np.ndarray):
-        return Released(tuple(_noised_array(np.asarray(true), components, noises)))
+        return ReleasedCells(tuple(_noised_array(np.asarray(true), components, noises)))
     columns: list[list[int]] = []
     for component, noise in zip(components, noises, strict=True):
         drawn = draws(noise, len(true) * component.parts)
@@ -45,7 +45,7 @@ def noised(
         tuple(value + more for value, more in zip(cell, extra, strict=True))
         for cell, extra in zip(true, zip(*columns, strict=True), strict=True)
     )
-    return Released(cells)
+    return ReleasedCells(cells)
 
 
 def _noised_array(
@@ -70,7 +70,7 @@ def discovered(
     read: Callable[[tuple[Any, ...]], Cell | None],
     noise: IntegerNoise,
     threshold: Threshold,
-) -> Released:
+) -> ReleasedCells:
     """Add noise to every cell that rows are in, and let those out that reach the threshold.
 
     `held` gives rows with the count last, and `read` the cell of one. The cells come out in the order of
@@ -89,7 +89,7 @@ def discovered(
     if len(kept) > MOST_CELLS:
         largest = sorted(range(len(kept)), key=lambda place: -kept[place][1])[:MOST_CELLS]
         kept = [kept[place] for place in sorted(largest)]
-    return Released(tuple((count,) for _, count in kept), tuple(cell for cell, _ in kept))
+    return ReleasedCells(tuple((count,) for _, count in kept), tuple(cell for cell, _ in kept))
 
 
 def _order(cell: Cell) -> tuple[Any, ...]:
@@ -97,7 +97,7 @@ def _order(cell: Cell) -> tuple[Any, ...]:
     return tuple((key is None, 0 if key is None else key) for key in cell)
 
 
-def write_released(released: Sequence[Released], charge: Charge) -> str:
+def write_released(released: Sequence[ReleasedCells], charge: Charge) -> str:
     """Return what the ledger stores of an answer."""
     stored: dict[str, Any] = {"cells": [each.cells for each in released], "charge": charge.to_units()}
     if any(each.found is not None for each in released):
@@ -108,12 +108,12 @@ def write_released(released: Sequence[Released], charge: Charge) -> str:
     return json.dumps(stored)
 
 
-def read_released(text: str, questions: Sequence[Question]) -> list[Released]:
+def read_released(text: str, questions: Sequence[Question]) -> list[ReleasedCells]:
     """Read what `write_released` wrote for these questions."""
     stored = json.loads(text)
     found = stored.get("found", [None] * len(questions))
     return [
-        Released(
+        ReleasedCells(
             tuple(map(tuple, cells)),
             None if keys is None else tuple(_read_cell(question, cell) for cell in keys),
         )

@@ -22,7 +22,7 @@ from dovetail.progress import working
 from dovetail.sampling import random_bytes
 
 from .account import Account, Request, Reservation, StoredAnswer
-from .mechanism import Released, discovered, noised, read_released, write_released
+from .mechanism import ReleasedCells, discovered, noised, read_released, write_released
 from .plans import open_plan
 from .stored_answers import accepted, bodies, charge_then, offer
 
@@ -127,7 +127,7 @@ class Releaser:
             )
             raise
 
-    def _noisy(self, asked: QuotedQuery) -> Released:
+    def _noisy(self, asked: QuotedQuery) -> ReleasedCells:
         secret = self.account.secret if asked.question.persons is not None else b""
         if asked.threshold is None:
             true = true_cells(self.engine, asked.question, secret)
@@ -155,7 +155,7 @@ class Releaser:
         )
 
     def _show(
-        self, released: Sequence[Released], quote: Quote, answered_at: datetime, reference: str | None
+        self, released: Sequence[ReleasedCells], quote: Quote, answered_at: datetime, reference: str | None
     ) -> list[Answer]:
         plan, stored = quote.plan, quote.stored
         standing = self.account.standing(None if plan is None else self.analyst)

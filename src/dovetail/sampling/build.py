@@ -18,7 +18,7 @@ from .law import Law
 from .offsets import MOST_BITS, Checks, checks_of
 from .sampler import Sampler
 from .spans import Span, Spans, parting, spans_of
-from .steps import LADDER, UNSETTLED, Floors, Steps, floors, floors_of, steps_of
+from .steps import LADDER, UNSETTLED, CdfSteps, Floors, floors, floors_of, steps_of
 
 _INT64_END = 1 << 63
 # If fewer than this many of the 2^16 words have another mask than most, they are left to the thresholds: one
@@ -94,7 +94,7 @@ def _tail_balls(law: Law, points: Sequence[int], bits: int) -> list[Any]:
     return together(points, bits) if together else [law.tail_ball(point, bits) for point in points]
 
 
-def thresholds(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> tuple[Steps, Spans, int]:
+def thresholds(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> tuple[CdfSteps, Spans, int]:
     """Return the thresholds, the spans between them, and the first block that lies beyond them."""
     # Outwards from 0; left of 0 they are floors of tails, right of 0 of what is left of 1.
     floors_outwards: list[Floors] = []
@@ -131,7 +131,7 @@ def _place_kind(bits: int) -> np.dtype[Any] | None:
 
 
 def _cells(
-    steps: Steps, spans: Spans, place_kind: np.dtype[Any] | None
+    steps: CdfSteps, spans: Spans, place_kind: np.dtype[Any] | None
 ) -> tuple[NDArray[Any], int, NDArray[Any] | None]:
     """Return what each 16-bit word leads to: the lowest value of a block, or the mark; and a mask.
 

@@ -35,7 +35,7 @@ _CUTS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class CdfSteps:
     """The lower and upper floor of 2^64·F(k) for consecutive k, both ascending; nearly always they agree.
 
     The first `low` is 0 and the last `high` is 2^64 - 1. `first` says how many floors each cell, the words
@@ -108,7 +108,7 @@ def _bounds(scaled: Any) -> tuple[int, int]:
     return low, high
 
 
-def steps_of(pairs: Iterable[tuple[int, int]]) -> Steps:
+def steps_of(pairs: Iterable[tuple[int, int]]) -> CdfSteps:
     """Build the table from ascending pairs of floors."""
     low, high = np.array(list(pairs), np.uint64).T.copy()
     low[0], high[-1] = 0, _TOP
@@ -116,4 +116,4 @@ def steps_of(pairs: Iterable[tuple[int, int]]) -> Steps:
     first = np.concatenate(([0], passed[:-1])).astype(np.uint32)
     for array in (low, high, first):
         array.flags.writeable = False
-    return Steps(low, high, first)
+    return CdfSteps(low, high, first)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .blocks import Blocks
 from .offsets import Checks
 from .spans import Spans
-from .steps import Steps
+from .steps import CdfSteps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class Tables:
 
     blocks: Blocks
     depth: int
-    steps: Steps
+    steps: CdfSteps
     spans: Spans
     row_of_run: tuple[int, ...]
     checks: Checks

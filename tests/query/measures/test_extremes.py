@@ -12,7 +12,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.noise import Geometric
-from dovetail.plots.bands import MOST_CURVES, Curve, draw_bands
+from dovetail.plots.bands import MOST_CURVES, BandCurve, draw_bands
 
 ROWS = [3, 3, 7, 12, 12, 12, 15] * 40
 DATA = pyarrow.table({"x": ROWS, "k": ["a", "b"] * (len(ROWS) // 2)})
@@ -136,7 +136,11 @@ def test_a_picture_shows_each_group_s_curve_with_its_band(tmp_path: Path) -> Non
         alone = session.ranges("x", noise=Geometric(1)).plot()
         assert alone.get_legend() is None
     many = draw_bands(
-        [0, 1], [Curve("$g$", [1, 2], [0, 1], [2, 3])] * (MOST_CURVES + 2), title="t", across="x", scale="s"
+        [0, 1],
+        [BandCurve("$g$", [1, 2], [0, 1], [2, 3])] * (MOST_CURVES + 2),
+        title="t",
+        across="x",
+        scale="s",
     )
     assert many.get_title() == f"t (the first {MOST_CURVES} groups; 2 more)"
 

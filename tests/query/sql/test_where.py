@@ -260,11 +260,11 @@ def test_orders_and_columns_that_may_hold_other_values_take_any_constant(
 
 
 def test_a_typed_condition_is_held_to_the_declared_values_too() -> None:
-    from dovetail.query.condition import Comparison, Member, checked
+    from dovetail.query.condition import ColumnComparison, Member, checked
     from dovetail.query.field import Field
 
     field = Field("sex", "text")
-    for condition in (Comparison(field, "=", "Female"), Member(field, ("F", "W"))):
+    for condition in (ColumnComparison(field, "=", "Female"), Member(field, ("F", "W"))):
         with pytest.raises(InvalidQuery, match="The values are F, M"):
             checked(condition, DECLARED)
 

@@ -30,7 +30,7 @@ from .arithmetic import check_size, formula_of, is_computed, tests_of
 from .constants import spelled_node
 from .derived_columns import derives, field_of
 from .formula import Aggregate, Formula, Test, Tests, aggregates_in
-from .order import Column, named_column, whole
+from .order import ResultColumn, named_column, whole
 from .text import POSSIBLE, Text
 from .where import Unreadable, condition_of
 
@@ -164,7 +164,7 @@ class Aggregates:
         except InvalidQuery as error:
             raise self.refuse_as(node, error) from None
 
-    def column(self, item: Any, place: int) -> Column:
+    def column(self, item: Any, place: int) -> ResultColumn:
         """Read one item after SELECT."""
         node = item.unalias()
         if isinstance(item, exp.Alias) and not isinstance(item.args["alias"], exp.Identifier):
@@ -173,14 +173,14 @@ class Aggregates:
             name = self._name(node)
             if name not in self.by:
                 raise self.refuse(node, f"{name} must stand inside COUNT, SUM or AVG.", "Add it to GROUP BY.")
-            return Column(item.alias or name, spelled_node(node), key=self.by.index(name))
+            return ResultColumn(item.alias or name, spelled_node(node), key=self.by.index(name))
         if is_computed(node):
             formula = self.computed(node, ())
-            return Column(item.alias or f"column_{place + 1}", spelled_node(node), formula=formula)
+            return ResultColumn(item.alias or f"column_{place + 1}", spelled_node(node), formula=formula)
         number, name = self._aggregate(node)
-        return Column(item.alias or name, spelled_node(node), query=number)
+        return ResultColumn(item.alias or name, spelled_node(node), query=number)
 
-    def computed(self, node: Any, columns: Sequence[Column], *, order: bool = False) -> Formula | None:
+    def computed(self, node: Any, columns: Sequence[ResultColumn], *, order: bool = False) -> Formula | None:
         """Return the formula that a part of SELECT, HAVING or ORDER BY spells.
 
         `columns` may be named in it. Of an ORDER BY, None for what is no formula at all.
@@ -202,7 +202,7 @@ class Aggregates:
             raise self.outside(node)
         return formula
 
-    def having(self, part: Any, columns: Sequence[Column]) -> Test | Tests | None:
+    def having(self, part: Any, columns: Sequence[ResultColumn]) -> Test | Tests | None:
         """Read HAVING, whose columns may be those of the answer."""
         if part is None:
             return None

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from dovetail.errors import InvalidQuery, shown
 from dovetail.errors.remedies import Declare
-from dovetail.query.condition import MOST_COMPARISONS, Comparison, Condition, compared, condition_size
+from dovetail.query.condition import MOST_COMPARISONS, ColumnComparison, Condition, compared, condition_size
 from dovetail.query.derived_columns import (
     PARTS,
     STARTS,
@@ -276,7 +276,7 @@ class _Reader:
         else:
             raise InvalidQuery(f"{shown(spelled_node(operand))} must be a column.", POSSIBLE)
         found = compared(field, "=", value, self.table)
-        assert isinstance(found, Comparison)
+        assert isinstance(found, ColumnComparison)
         return found
 
     def _looked_up(self, name: str, column: str, field: Field) -> tuple[Derivation, str]:

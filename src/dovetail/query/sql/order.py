@@ -17,7 +17,7 @@ from .text import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """One column of the answer: a key (which of the grouped columns), the value of a query, or a formula.
 
     `spelling` is how the item was written, without its alias. A `formula` computes the value from several
@@ -41,7 +41,7 @@ class Column:
     def titles(self) -> tuple[str, ...]:
         """Return the names that the column takes in a table, error bars included.
 
-        >>> Column("n", "COUNT(*)", query=0).titles()
+        >>> ResultColumn("n", "COUNT(*)", query=0).titles()
         ('n', 'n_low', 'n_high')
         """
         return (self.name,) if self.key is not None else (self.name, f"{self.name}_low", f"{self.name}_high")
@@ -51,12 +51,12 @@ class Column:
 class Direction:
     """One criterion of ORDER BY."""
 
-    column: Column
+    column: ResultColumn
     descending: bool
 
 
 def read_order(
-    source: Text, part: Any, columns: Sequence[Column], computed: Callable[[Any], Formula | None]
+    source: Text, part: Any, columns: Sequence[ResultColumn], computed: Callable[[Any], Formula | None]
 ) -> tuple[Direction, ...]:
     """Return the criteria of an ORDER BY; `computed` reads what is no column of the answer, if it can."""
     if part is None:
@@ -66,9 +66,9 @@ def read_order(
     return tuple(_direction(source, each, columns, computed) for each in part.expressions)
 
 
-def named_column(node: Any, columns: Sequence[Column]) -> Column | None:
+def named_column(node: Any, columns: Sequence[ResultColumn]) -> ResultColumn | None:
     """Return the column of the answer that a parsed part names or spells."""
-    found: list[Column] = []
+    found: list[ResultColumn] = []
     if isinstance(node, exp.Column):
         found = [column for column in columns if column.name == node.name] or [
             column for column in columns if column.name.casefold() == node.name.casefold()
@@ -79,7 +79,7 @@ def named_column(node: Any, columns: Sequence[Column]) -> Column | None:
 
 
 def _direction(
-    source: Text, part: Any, columns: Sequence[Column], computed: Callable[[Any], Formula | None]
+    source: Text, part: Any, columns: Sequence[ResultColumn], computed: Callable[[Any], Formula | None]
 ) -> Direction:
     node = part.this if isinstance(part, exp.Ordered) and not part.args.get("with_fill") else part
     if (position := whole(node)) is not None:
@@ -87,7 +87,7 @@ def _direction(
     else:
         found = named_column(node, columns)
         if found is None and (formula := computed(node)) is not None:
-            found = Column(spelled_node(node), spelled_node(node), formula=formula)
+            found = ResultColumn(spelled_node(node), spelled_node(node), formula=formula)
     if found is None:
         named = ", ".join(column.name for column in columns)
         raise source.refusal(

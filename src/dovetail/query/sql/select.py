@@ -14,7 +14,7 @@ from .aggregates import Aggregates
 from .constants import spelled_node
 from .formula import Aggregate, Test, Tests, replaced
 from .lookup_joins import resolved
-from .order import Column, Direction, read_limit, read_order
+from .order import Direction, ResultColumn, read_limit, read_order
 from .text import POSSIBLE, Text, read_text
 
 _USED = ("expressions", "from_", "where", "group", "having", "order", "limit")
@@ -33,7 +33,7 @@ class Selection:
     """What a SELECT asks: queries to pay for together, and how to lay out their answers afterwards."""
 
     queries: tuple[Query, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ResultColumn, ...]
     order: tuple[Direction, ...]
     limit: int | None
     having: Test | Tests | None = None
@@ -42,8 +42,8 @@ class Selection:
 def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str | None = None) -> Selection:
     """Return what a text asks of a table, which it calls `data` or by one of `names`; `unit` names persons.
 
-    >>> from dovetail.query import Column, Schema
-    >>> table = Schema([Column("sex", "text", values=["F", "M"])]).table()
+    >>> from dovetail.query import ResultColumn, Schema
+    >>> table = Schema([ResultColumn("sex", "text", values=["F", "M"])]).table()
     >>> read_select("SELECT sex, COUNT(*) AS n FROM data GROUP BY sex ORDER BY n", table).queries
     (Histogram(columns=('sex',), keys=None, bins=None, where=None),)
     """
@@ -78,7 +78,7 @@ def _shared(reader: Aggregates, found: Selection) -> Selection:
     asked = sorted({place for place, _ in ways})
     new = {number: Aggregate(asked.index(place), measure) for number, (place, measure) in enumerate(ways)}
 
-    def renewed(column: Column) -> Column:
+    def renewed(column: ResultColumn) -> ResultColumn:
         if column.key is not None:
             return column
         formula = replaced(column.noisy, new)
@@ -94,7 +94,7 @@ def _shared(reader: Aggregates, found: Selection) -> Selection:
     )
 
 
-def _check_names(source: Text, columns: Sequence[Column], items: Sequence[Any]) -> None:
+def _check_names(source: Text, columns: Sequence[ResultColumn], items: Sequence[Any]) -> None:
     """Each column of the answer needs a name of its own, error bars included."""
     taken: set[str] = set()
     for column, item in zip(columns, items, strict=True):

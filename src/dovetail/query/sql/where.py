@@ -11,7 +11,16 @@ from typing import Any
 from sqlglot import exp
 
 from dovetail.errors import InvalidQuery, shown
-from dovetail.query.condition import Comparison, Condition, Missing, compared, every, member, negated, some
+from dovetail.query.condition import (
+    ColumnComparison,
+    Condition,
+    Missing,
+    compared,
+    every,
+    member,
+    negated,
+    some,
+)
 from dovetail.query.field import Constant, Field, kind_of
 from dovetail.query.schema import Table
 
@@ -97,7 +106,7 @@ def _single(node: Any, table: Table) -> Condition:
     if isinstance(node, exp.Column) or derives(node):
         field = _column(node, table, [True])
         if field.kind == "boolean":
-            return Comparison(field, "=", True)
+            return ColumnComparison(field, "=", True)
     raise InvalidQuery(f"A condition cannot hold {shown(spelled_node(node))}.", _POSSIBLE)
 
 
