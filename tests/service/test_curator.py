@@ -111,7 +111,7 @@ def test_a_file_is_drafted_served_and_asked(files: Any) -> None:
     assert "people.csv" in files.carl.get("/v1/sources").json()["roots"][0]["files"]
     draft = files.carl.post("/v1/drafts", {"source": source}).json()["columns"]
     assert [each["name"] for each in draft] == ["person", "age", "region"]
-    assert all(each["values"] is None and each["low"] is None for each in draft)
+    assert all(each["values"] is None and each["low"] is None and each["note"] is None for each in draft)
     shown = files.carl.post("/v1/drafts", {"source": source, "show": ["region"]}).json()["columns"]
     assert shown[2]["values"] == ["north", "south"]
     columns = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.privacy import Budget
-from dovetail.service.cookies import sealed
+from dovetail.service.cookies import CODE_LIVES, sealed
 from dovetail.service.settings import Declared, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
@@ -215,7 +216,7 @@ def test_a_cookie_ends_with_its_key_and_cannot_be_made(house: Any) -> None:
 
 
 def test_a_code_signs_in_once(house: Any) -> None:
-    code = house.ledger.people.make_key("carl").text
+    code = house.ledger.people.make_key("carl", expires=datetime.now(UTC) + CODE_LIVES).text
     first = house.client.post("/v1/sessions", json={"code": code})
     house.client.cookies.clear()
     assert first.json()["role"] == "curator"

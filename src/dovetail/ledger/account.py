@@ -121,11 +121,14 @@ class DatasetAccount(AccountPlans):
                 requests.close(pen, found, "failed", {"reason": "stopped on the way"})
 
     def stored(self, request: Request) -> StoredAnswer | None:
-        """Return the stored answer that the request would get, without reserving anything."""
+        """Return the stored answer that the request would get, without reserving anything.
+
+        A key that was used for another question is refused.
+        """
         with self._store.reading() as connection:
             row, principal, _ = self._asking(connection, composed("analyst", request.analyst))
             chosen = self._chosen(connection, row, request.vintages, request.version)
-            return requests.stored_answer(connection, Asking(request, row, principal, chosen))
+            return requests.stored_for(connection, Asking(request, row, principal, chosen))
 
 
 def wait_for_tick(begun: float, tick: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b32encode
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
@@ -20,7 +20,7 @@ from dovetail.errors import AccessRefused, InvalidParameter
 from dovetail.sampling import random_bytes
 
 from . import chain
-from .pen import Pen
+from .pen import Pen, event_at
 from .prepared_statements import run
 from .principals import Principal, by_whom, principal
 from .schema import keys
@@ -151,3 +151,10 @@ def _checksum(body: str) -> str:
 
 def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
+
+
+def lasts(connection: Connection, row: dict[str, Any], lives: timedelta) -> bool:
+    """Tell whether a key was made to last no longer than this."""
+    expires = _read(row["expires"])
+    made = datetime.fromisoformat(event_at(connection, row["id"]).at)
+    return expires is not None and expires - made <= lives

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from dovetail.errors import AccessRefused
 from dovetail.privacy.budget import Budget
 
 from .budgets import checked_budget
 from .grants import Grant, give, granted, grants_of, withdraw
 from .history import Asked, asked_as, asked_by, asked_under
-from .keys import Key, check_key, find_key, key_holder, key_of, keys_of, make_key, revoke_key
+from .keys import Key, check_key, find_key, key_holder, key_of, keys_of, lasts, make_key, revoke_key
 from .pen import Pen
 from .principals import (
     Principal,
@@ -88,11 +89,17 @@ class People:
         with self._store.reading() as connection:
             return key_holder(connection, public)
 
-    def use_up(self, key: str) -> Principal:
-        """Return whose key it is and revoke it, in one step: of two who show it, one is let in."""
+    def use_up(self, key: str, lives: timedelta | None = None) -> Principal:
+        """Return whose key it is and revoke it, in one step: of two who show it, one is let in.
+
+        With `lives`, a key that was made to last longer is refused, and goes on being valid.
+        """
         with self._store.writing() as pen:
             owner = check_key(pen.connection, key)
-            revoke_key(pen, find_key(pen.connection, key_of(key)), owner.id)
+            row = find_key(pen.connection, key_of(key))
+            if lives is not None and not lasts(pen.connection, row, lives):
+                raise AccessRefused("This is a key, not a code that works once.", "Use it as a key.")
+            revoke_key(pen, row, owner.id)
             return owner
 
     def known_as(self, public: str) -> Principal:

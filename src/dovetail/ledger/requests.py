@@ -86,6 +86,17 @@ def answered_before(pen: Pen, asking: Asking, lease: timedelta) -> StoredAnswer 
     return None if request.fresh else stored_answer(connection, asking)
 
 
+def stored_for(connection: Connection, asking: Asking) -> StoredAnswer | None:
+    """Return what `answered_before` would find stored; nothing is resumed."""
+    request = asking.request
+    if request.key is not None and asking.principal is not None:
+        row = run(connection, *_by_key(asking)).first
+        if row is not None:
+            _check_same(row, asking)
+            return _stored(connection, row, asking) if row.state == "answered" else None
+    return None if request.fresh else stored_answer(connection, asking)
+
+
 def question_reads(asking: Asking) -> list[Read]:
     """Return what `answered_before` reads about a question that is new."""
     request = asking.request
@@ -187,12 +198,18 @@ def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease:
     return Reservation(number, 1, public)
 
 
-def _retried(pen: Pen, row: Any, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation:
-    key = asking.request.key
+def _check_same(row: Any, asking: Asking) -> None:
+    """Refuse a retry that asks something else."""
     if row.question != indexed(asking.request) or row.vintages != asking.chosen.vintages:
         raise RequestConflict(
-            f"The request key {key!r} was used for another question.", "Use one key per question."
+            f"The request key {asking.request.key!r} was used for another question.",
+            "Use one key per question.",
         )
+
+
+def _retried(pen: Pen, row: Any, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation:
+    key = asking.request.key
+    _check_same(row, asking)
     if row.state == "answered":
         return _stored(pen.connection, row, asking)
     if row.state == "failed":
@@ -247,15 +264,12 @@ def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> t
     """Return the request and the attempt of an open reservation, which must be the latest attempt."""
     row = run(pen.connection, _REQUEST, {"of": reservation.id}).first
     if row is None or row.dataset != dataset or row.state != "reserved":
-        raise LedgerError(
-            f"Reservation {reservation.id} of {name!r} is not open: it was answered, failed or never made."
-        )
+        raise LedgerError(f"This reservation of {name!r} is not open: it was answered, failed or never made.")
     held = open_attempt(pen.connection, reservation.id)
     if held["attempt"] != reservation.attempt:
         raise LedgerError(
-            f"Reservation {reservation.id} of {name!r} is not open to attempt "
-            f"{reservation.attempt}: its lease was over and attempt {held['attempt']} took it "
-            "over.",
+            f"This reservation of {name!r} is not open to attempt {reservation.attempt}: its lease was over, "
+            f"and attempt {held['attempt']} took it over.",
             "Nothing was stored.",
         )
     return row._asdict(), held

@@ -63,6 +63,10 @@ class Releaser:
         for noise in (noise for each in quote.asked for noise in each.noises):
             noise.sample(0)  # Too wide a noise is refused now, before anything is spent.
         if quote.plan is not None and not quote.plan.id:
+            # Before a plan is paid, a retry is answered, or refused if its key was used for another question.
+            known = self.account.stored(self._request(quote))
+            if known is not None:
+                return self._stored(known, quote)
             quote = replace(
                 quote, plan=open_plan(self.account, quote.plan, self.analyst), charge=Charge.zero()
             )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest, digest
 
+CODE_LIVES = timedelta(minutes=15)
 LIFETIME = timedelta(hours=12)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
@@ -94,13 +95,26 @@ def _bound(value: Any) -> str | None:
 def schema(declared: Schema, *, whole: bool) -> SchemaForm:
     """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
     shown = [each for each in declared if whole or each.reviewed]
-    said = bool(shown or declared.derived or declared.lookups)
+    derived = list(declared.derived) if whole else _public_derived(declared)
+    said = bool(shown or derived or declared.lookups)
     return {
         "columns": [column(each) for each in shown],
         "encoding": declared.encoding,
-        "derived": [{"name": name, "expression": text} for name, text in declared.derived],
-        "toml": replace(with_rows(declared), columns=shown).to_toml() if said else "",
+        "derived": [{"name": name, "expression": text} for name, text in derived],
+        "toml": replace(with_rows(declared), columns=shown, derived=dict(derived)).to_toml() if said else "",
     }
+
+
+def _public_derived(declared: Schema) -> list[tuple[str, str]]:
+    """Return the derived columns that are made of public ones only; others would name what nobody may see."""
+    if not declared.derived:
+        return []
+    table, found = declared.table().public(), []
+    for name, text in declared.derived:
+        with suppress(DovetailError):
+            table.field(name)
+            found.append((name, text))
+    return found
 
 
 def with_rows(declared: Schema) -> Schema:

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -24,13 +24,13 @@ from dovetail.query import Schema
 from dovetail.sampling import random_bytes
 
 from .app import create_app
+from .cookies import CODE_LIVES
 from .gate import Gate
 from .metrics import serve_metrics
 from .registration import seed
 from .settings import Settings
 
 CURATOR = "curator"
-_CODE_LIVES = timedelta(minutes=15)
 _GRACE = 30
 _MOST_WAITING = 256
 # Seconds: a worker of a busy machine may take long to begin.
@@ -62,7 +62,7 @@ def first_curator(settings: Settings) -> tuple[str | None, str | None]:
         known = {each.name for each in ledger.people.all()}
         name = next(name for name in (CURATOR, *(f"{CURATOR}{n}" for n in range(2, 99))) if name not in known)
         ledger.people.add(name, "curator")
-        code = ledger.people.make_key(name, expires=datetime.now(UTC) + _CODE_LIVES)
+        code = ledger.people.make_key(name, expires=datetime.now(UTC) + CODE_LIVES)
         return ledger.people.make_key(name).text, code.text
 
 
@@ -73,13 +73,14 @@ def serve(
     reread: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
+    _quiet()
     prepare(settings, schemas)
     if not settings.cookie_secret:
         settings = replace(settings, cookie_secret=random_bytes(32))
     bound = bound_socket(settings)
     settings = replace(settings, port=bound.getsockname()[1])
     # Whatever stops a start does so before a key is made that nobody would see.
-    made: Any = partial(worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
+    made: Any = partial(_quiet_worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
     config = configured(settings, made)
     told(Start(address_of(settings), *first_curator(settings)))
     # A graceful stop by Ctrl-C ends with the signal being raised once more.
@@ -92,9 +93,14 @@ def serve(
             uvicorn.Server(config).run(sockets=[bound])
 
 
+def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
+    """Return the application of a process of its own."""
+    _quiet()
+    return worker(settings, reread)
+
+
 def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
     """Return the application of one process, which opens a ledger of its own."""
-    _quiet()
     ledger = Ledger.open(settings.ledger)
     app = create_app(settings, ledger)
     if settings.workers > 1:

@@ -79,12 +79,18 @@ def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
         raise unknown
     try:
         found: Path = (root / said["path"]).resolve()
-        inside = found.is_relative_to(root.resolve()) and found.exists()
+        inside = found.is_relative_to(root.resolve()) and found.exists() and not _leads_out(found, root)
     except (OSError, ValueError):
         inside = False
     if not inside:
         raise unknown
     return found
+
+
+def _leads_out(folder: Path, root: Path) -> bool:
+    """Tell whether a folder holds a link to something outside of the root."""
+    links = (each for each in folder.rglob("*") if each.is_symlink())
+    return any(not each.resolve().is_relative_to(root.resolve()) for each in links)
 
 
 def listed_roots(settings: Settings) -> list[Root]:

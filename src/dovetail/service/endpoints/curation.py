@@ -147,7 +147,7 @@ def draft(body: DraftWish, request: Request) -> Reply[Draft]:
     for each in found:
         shown = forms.column(each)
         if each.name not in body.show and not source.shipped:
-            shown = {**shown, "low": None, "high": None, "values": None, "missing_words": []}
+            shown = {**shown, "low": None, "high": None, "values": None, "missing_words": [], "note": None}
         columns.append(shown)
     return reply({"columns": columns, "encoding": found.encoding})
 

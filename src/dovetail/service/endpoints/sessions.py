@@ -12,7 +12,7 @@ from dovetail.errors import AccessRefused
 from dovetail.ledger import Ledger
 from dovetail.service.authentication import Caller, cookie_name, signed_in
 from dovetail.service.bodies import Body
-from dovetail.service.cookies import LIFETIME, opened, sealed
+from dovetail.service.cookies import CODE_LIVES, LIFETIME, opened, sealed
 from dovetail.service.problems import Refused, unauthenticated
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import Me, Reply, Role
@@ -68,7 +68,7 @@ def _by_key(ledger: Ledger, key: str) -> tuple[Caller, str]:
 
 def _by_code(ledger: Ledger, code: str | None) -> tuple[Caller, str]:
     """Use a code up; the session then hangs on the newest key of whom it belongs to."""
-    owner = ledger.people.use_up(str(code))
+    owner = ledger.people.use_up(str(code), CODE_LIVES)
     valid = [key for key in ledger.people.keys(owner.name) if not key.revoked]
     if not valid:
         raise AccessRefused("A console session needs a key.")

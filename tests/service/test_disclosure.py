@@ -1,0 +1,91 @@
+"""Small things that a service neither tells nor does: keys used up, plans paid in vain, names and links."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from dovetail.errors import LedgerError
+from dovetail.privacy import Budget, Charge
+from dovetail.release.account import Request, Reservation
+from dovetail.service.background import background
+from dovetail.service.settings import Declared, Settings
+
+COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
+
+
+def test_a_key_that_is_taken_for_a_code_stays_a_key(house: Any) -> None:
+    for expires in (None, datetime.now(UTC) + timedelta(days=1)):
+        key = house.ledger.people.make_key("ann", expires=expires).text
+        assert house.nobody.post("/v1/sessions", {"code": key}).status_code == 401
+        assert house.client.get("/v1/me", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+
+
+def test_a_plan_is_not_paid_where_the_key_was_used_for_another_question(house: Any) -> None:
+    answers = "/v1/datasets/adult/answers"
+    assert house.ann.post(answers, COUNT, key="one").status_code == 200
+    spent = house.ledger.account("adult").spent()
+    planned = {"question": {"ask": "count"}, "pay": {"within": 30, "queries": 5}}
+    assert house.ann.post(answers, planned, key="one").status_code == 422
+    assert house.ledger.account("adult").spent() == spent
+    assert house.ann.get("/v1/plans").json()["plans"] == []
+
+
+def test_derived_columns_of_what_is_not_reviewed_are_not_named(started: Any, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("age,hiv\n30,1\n")
+    schema = (
+        'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 120\n'
+        '[columns.hiv]\ntype = "integer"\nlow = 0\nhigh = 1\nreviewed = false\n'
+        '[derived]\ndecade = "FLOOR(age / 10) * 10"\nill = "CASE WHEN hiv = 1 THEN TRUE ELSE FALSE END"\n'
+    )
+    source = {"path": str(tmp_path / "rows.csv")}
+    house = started(declared=(Declared("rows", source, Budget.pure(1), schema=schema),))
+    shown = house.ann.get("/v1/datasets/rows")
+    assert [each["name"] for each in shown.json()["schema"]["derived"]] == ["decade"]
+    assert "hiv" not in shown.text
+    assert "ill" in house.carl.get("/v1/datasets/rows").text
+
+
+def test_an_answer_that_comes_too_late_names_no_event(house: Any) -> None:
+    account = house.ledger.account("adult")
+    request = Request("{}", Charge.zero(), "ann")
+    held = account.reserve(request)
+    assert isinstance(held, Reservation)
+    account.settle(held, "{}")
+    with pytest.raises(LedgerError) as refused:
+        account.settle(held, "{}")
+    assert str(held.id) not in str(refused.value)
+
+
+def test_a_service_in_this_process_leaves_the_log_of_the_library_alone(tmp_path: Path) -> None:
+    before = logging.getLogger("dovetail").level
+    settings = Settings(str(tmp_path / "s.ledger"), cookie_secret=b"s" * 32)
+    with background(settings, {}):
+        assert logging.getLogger("dovetail").level == before
+
+
+def test_a_folder_with_a_link_that_leads_out_is_not_served(started: Any, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    (root / "visits").mkdir(parents=True)
+    parquet.write_table(pyarrow.table({"age": [30]}), root / "visits" / "one.parquet")
+    house = started(data_roots={"data": root})
+    draft = {"source": {"root": "data", "path": "visits"}}
+    assert house.carl.post("/v1/drafts", draft).status_code == 200
+    parquet.write_table(pyarrow.table({"age": [99]}), tmp_path / "secret.parquet")
+    (root / "visits" / "three.parquet").symlink_to(tmp_path / "secret.parquet")
+    assert house.carl.post("/v1/drafts", draft).status_code == 400
+
+
+def test_the_notes_of_a_draft_show_no_word_of_a_row(started: Any, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    root.mkdir()
+    (root / "rows.csv").write_text("age\n30\nunknown\n40\n" + "50\n" * 50)
+    house = started(data_roots={"data": root})
+    source = {"root": "data", "path": "rows.csv"}
+    assert "unknown" not in house.carl.post("/v1/drafts", {"source": source}).text
