@@ -223,7 +223,7 @@ def imported_for_types(package: ModuleType) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize(
-    "name", ["answers", "designer", "ledger", "noise", "query", "query.measures", "workloads"]
+    "name", ["answers", "designer", "ledger", "noise", "privacy", "query", "query.measures", "workloads"]
 )
 def test_packages_that_load_names_on_demand_list_all_of_them(name: str) -> None:
     package = import_module(f"dovetail.{name}")

@@ -203,9 +203,9 @@ def test_every_step_of_people_and_runs_may_be_the_last(tmp_path: Path) -> None:
     assert failures == 0
 
 
-@pytest.mark.parametrize("level", ["FULL", "OFF"])
+@pytest.mark.parametrize("weakly", ["journal_mode=DELETE; synchronous=FULL", "synchronous=OFF"])
 def test_a_weaker_sync_breaks_a_promise_when_the_power_goes(
-    tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, weakly: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: with synchronous=FULL a removed journal can come back and undo a charge."""
     from dovetail.ledger import store
@@ -216,7 +216,8 @@ def test_a_weaker_sync_breaks_a_promise_when_the_power_goes(
         from sqlalchemy import event
 
         engine = make(path, patience)
-        event.listen(engine, "connect", lambda dbapi, _: dbapi.execute(f"PRAGMA synchronous={level}"))
+        for pragma in weakly.split("; "):
+            event.listen(engine, "connect", lambda made, _, said=pragma: made.execute(f"PRAGMA {said}"))
         return engine
 
     monkeypatch.setattr(store, "sqlite_engine", weak)

@@ -277,7 +277,7 @@ def test_sqlite_is_set_to_be_durable(tmp_path: Path) -> None:
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
             for name in ("journal_mode", "synchronous")
         }
-    assert settings == {"journal_mode": "delete", "synchronous": 3}
+    assert settings == {"journal_mode": "persist", "synchronous": 3}
 
 
 def test_the_database_itself_refuses_to_overspend(ledger: Ledger) -> None:
@@ -296,4 +296,4 @@ def test_a_ledger_in_wal_mode_is_brought_back(tmp_path: Path) -> None:
     assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
     connection.close()
     with Ledger.open(path) as ledger, ledger._store.reading() as reading:
-        assert reading.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "delete"
+        assert reading.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "persist"

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.exact.figures import rounded
 from dovetail.noise import IntegerNoise, from_dict
-from dovetail.privacy import Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy import Charge
 from dovetail.privacy.charge import shown_units
 from dovetail.query.neighbours import Neighbours
 
 from .numbers import noise_in_decimals
+
+if TYPE_CHECKING:
+    from dovetail.privacy import PrivacyLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +118,7 @@ def parts_per_slot(neighbours: Neighbours) -> int:
 @lru_cache(maxsize=64)
 def whole_loss(noise: IntegerNoise, uses: int) -> PrivacyLoss:
     """Return the privacy loss of so many uses of a noise."""
+    # Imported here: whoever asks a service computes no losses.
+    from dovetail.privacy import privacy_loss
+
     return privacy_loss(noise).compose(uses)

@@ -122,9 +122,12 @@ class DuckDB:
     def _read_parquet(self, files: list[Path]) -> None:
         self._direct = names = self._names.of(files)
         check_files(list(zip(files, parquet_names(self._connection, names), strict=True)))
-        # The name of a folder is no column.
-        found = self._connection.read_parquet(names, union_by_name=True, hive_partitioning=False)
-        found.create_view("data")
+        # The name of a folder is no column. DuckDB plans one file faster where it need not join columns.
+        listed, union = ", ".join(map(_literal, names)), str(len(names) > 1).lower()
+        self._connection.execute(
+            f"CREATE VIEW data AS SELECT * FROM read_parquet([{listed}], union_by_name = {union}, "
+            "hive_partitioning = false)"
+        )
         self._untyped = untyped_in_parquet(self._connection, names)
 
     def _read_csv(self, layout: CsvLayout, encoding: str) -> None:

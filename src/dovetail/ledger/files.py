@@ -66,6 +66,7 @@ def _linked(target: Path, fill: Callable[[Path], bool]) -> bool:
             return fill(target)
     finally:
         draft.unlink()
+        draft.with_name(f"{draft.name}-journal").unlink(missing_ok=True)
     _sync_folder(target.parent)
     return True
 

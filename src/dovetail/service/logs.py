@@ -55,7 +55,7 @@ class Log:
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 structlog.processors.JSONRenderer(),
             ],
-        )
+        ).bind()
 
     def info(self, event: str, **fields: Any) -> None:
         """Write what happened."""
