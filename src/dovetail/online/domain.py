@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from .hypothesis import MOST_CELLS
 from .region import Mask, Region
 
 Groups = list[tuple[set[int], list[Condition]]]
+Factors: TypeAlias = list[tuple[tuple[int, ...], Mask]]
+_MOST_KNOWN = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Domain:
     """Columns with public cells: declared values or bins. A row counts if it has a cell in each of them.
 
@@ -64,12 +66,12 @@ class Domain:
             )
         return made
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """How many cells each column has."""
         return tuple(axis.cells for axis in self.axes)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns."""
         return tuple(axis.field.name for axis in self.axes)
@@ -90,12 +92,12 @@ class Domain:
                 f"A run answers counts and histograms of rows, not {type(query).__name__}.",
                 "Ask the session, which charges it separately.",
             )
-        self._masks(asked.where)
+        self._factors(asked.where)
         return replace(asked, persons=self.persons)
 
     def regions(self, question: Question) -> Iterator[Region]:
         """Yield which cells each number of a question is over, in the order of its answer."""
-        within = Region.of(self.shape, *self._masks(question.where))
+        within = Region.of(self.shape, *self._factors(question.where))
         places = [self._place(axis.field.name) for axis in question.axes]
         for cell in product(*(range(self.shape[place]) for place in places)):
             yield _fixed(within, dict(zip(places, cell, strict=True)))
@@ -124,10 +126,20 @@ class Domain:
             f"{name} is not a column of this run.", f"Its columns are {', '.join(self.names)}."
         )
 
-    def _masks(self, where: Condition | None) -> list[tuple[tuple[int, ...], Mask]]:
+    @cached_property
+    def _known(self) -> dict[Condition | None, Factors]:
+        return {None: []}
+
+    def _factors(self, where: Condition | None) -> Factors:
+        """Return a condition as factors; a question is checked by them and then answered by the same."""
+        if where is not None and where not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                del self._known
+            self._known[where] = self._masks(where)
+        return self._known[where]
+
+    def _masks(self, where: Condition) -> Factors:
         """Return a condition as factors: parts that share no column are apart."""
-        if where is None:
-            return []
         groups: Groups = []
         for part in where.parts if isinstance(where, Every) else (where,):
             axes, parts = self._columns(part), [part]
