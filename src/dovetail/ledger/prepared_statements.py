@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Executable
 
-from .server_exchange import Call, exchange
+from .server_exchange import Call, Exchange
 
 _NOTHING: Mapping[str, Any] = {}
 _RECALL, _SINCE, _AHEAD = "dovetail.recall", "dovetail.since", "dovetail.ahead"
-_PREPARED = "dovetail.prepared"
+_SERVER = "dovetail.server"
 # Fails in the server unless exactly one row was changed, so that nothing after it is done either.
 _GUARD = "WITH changed AS ({} RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM changed"
 UNCHANGED = "22012"
@@ -46,7 +46,7 @@ def run(connection: Connection, statement: Executable, values: Mapping[str, Any]
             return known
     call = _call(connection, statement, values)
     if connection.dialect.name == "postgresql":
-        return _outcome(statement, exchange(*_server(connection), [Call(*call)])[0])
+        return _outcome(statement, _server(connection).read([Call(*call)])[0])
     driver: Any = connection.connection.driver_connection
     return _outcome(statement, driver.execute(*call).fetchall())
 
@@ -72,7 +72,7 @@ def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) 
         return
     reads = [(lock, _NOTHING), *expected]
     calls = [Call(*_call(connection, *read)) for read in reads]
-    found = exchange(*_server(connection), calls)
+    found = _server(connection).read(calls)
     outcomes = [_outcome(statement, rows) for (statement, _), rows in zip(reads, found, strict=True)]
     connection.info[_AHEAD] = dict(zip(map(_key, expected), outcomes[1:], strict=True))
     try:
@@ -126,16 +126,19 @@ def run_all(
     connection.info.pop(_AHEAD, None)
     if connection.dialect.name == "postgresql":
         calls = [Call(*_call(connection, *write[:2], guarded=write[2])) for write in writes]
-        exchange(*_server(connection), calls, end=last)
+        _server(connection).write(calls, end=last)
         return True
     driver: Any = connection.connection.driver_connection
     found = [driver.execute(*_call(connection, *write[:2])).rowcount for write in writes]
     return all(changed == 1 for (*_, guarded), changed in zip(writes, found, strict=True) if guarded)
 
 
-def _server(connection: Connection) -> tuple[Any, dict[str, str]]:
-    """Return the driver's connection and the statements that are prepared in it."""
-    return connection.connection.driver_connection, connection.info.setdefault(_PREPARED, {})
+def _server(connection: Connection) -> Exchange:
+    """Return what speaks to the server for as long as the connection lives."""
+    known: Exchange | None = connection.info.get(_SERVER)
+    if known is None:
+        known = connection.info[_SERVER] = Exchange(connection.connection.driver_connection)
+    return known
 
 
 def _call(

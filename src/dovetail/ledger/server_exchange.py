@@ -7,7 +7,7 @@ there. Not as a pipeline: after one, PostgreSQL 18 may not end a transaction who
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
@@ -23,32 +23,54 @@ class Call(NamedTuple):
     values: dict[str, Any]
 
 
-def exchange(driver: Any, known: dict[str, str], calls: Sequence[Call], *, end: bool = False) -> Any:
-    """Run statements in one journey and return the rows of each; `known` are those that are prepared already.
+class Exchange:
+    """What goes to a server and comes back through one connection; it knows what was prepared there."""
 
-    Where no transaction is open, one begins with them; with `end` it is committed after them. One that fails
-    stops all that follow, so that nothing is committed.
-    """
-    from psycopg import pq
+    def __init__(self, driver: Any) -> None:
+        from psycopg.adapt import Transformer
 
-    encoding, escape = driver.info.encoding, pq.Escaping(driver.pgconn).escape_literal
-    texts, made = list[bytes](), dict[str, str]()
-    if driver.pgconn.transaction_status == pq.TransactionStatus.IDLE:
-        texts.append(f"BEGIN ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}".encode())
-    for call in calls:
-        numbered, order = _numbered(call.text)
-        name = known.get(numbered) or made.get(numbered)
-        if name is None:
-            # A number is used once: after a failure nobody knows whether its statement was prepared.
-            made[numbered] = name = f"dovetail_{next(_numbers)}"
-            texts.append(f"PREPARE {name} AS {numbered}".encode(encoding))
-        given = b", ".join(_literal(call.values[each], encoding, escape) for each in order)
-        texts.append(b"EXECUTE %s%s" % (name.encode(), b"(%s)" % given if order else b""))
-    if end:
-        texts.append(b"COMMIT")
-    results = _sent(driver, b"; ".join(texts))
-    known.update(made)
-    return _rows(driver, results)
+        self._driver, self._reader = driver, Transformer(driver)
+        self._prepared: dict[str, str] = {}
+
+    def write(self, calls: Sequence[Call], *, end: bool) -> None:
+        """Run statements in one journey; with `end` the transaction is committed after them.
+
+        One that fails stops all that follow, so that nothing is committed.
+        """
+        self._run(calls, b"COMMIT" if end else None)
+
+    def read(self, calls: Sequence[Call]) -> list[list[tuple[Any, ...]]]:
+        """Run statements in one journey and return the rows of each."""
+        from psycopg import pq
+
+        found = []
+        for result in self._run(calls):
+            if result.status == pq.ExecStatus.TUPLES_OK:
+                self._reader.set_pgresult(result)
+                found.append(self._reader.load_rows(0, result.ntuples, tuple))
+        return found
+
+    def _run(self, calls: Sequence[Call], last: bytes | None = None) -> list[Any]:
+        """Send statements, with the beginning of a transaction where none is open."""
+        from psycopg import pq
+
+        driver, made = self._driver, dict[str, str]()
+        encoding, escape = driver.info.encoding, pq.Escaping(driver.pgconn).escape_literal
+        texts = []
+        if driver.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+            texts.append(f"BEGIN ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}".encode())
+        for call in calls:
+            numbered, order = _numbered(call.text)
+            name = self._prepared.get(numbered) or made.get(numbered)
+            if name is None:
+                # A number is used once: after a failure nobody knows whether its statement was prepared.
+                made[numbered] = name = f"dovetail_{next(_numbers)}"
+                texts.append(f"PREPARE {name} AS {numbered}".encode(encoding))
+            given = b", ".join([_literal(call.values[each], encoding, escape) for each in order])
+            texts.append(b"EXECUTE %s%s" % (name.encode(), b"(%s)" % given if order else b""))
+        results = _sent(driver, b"; ".join(texts if last is None else [*texts, last]))
+        self._prepared.update(made)
+        return results
 
 
 def _sent(driver: Any, text: bytes) -> list[Any]:
@@ -63,19 +85,6 @@ def _sent(driver: Any, text: bytes) -> list[Any]:
         if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
             raise error_from_result(result)
     return results
-
-
-def _rows(driver: Any, results: Iterable[Any]) -> list[list[tuple[Any, ...]]]:
-    """Return the rows of every statement that has some."""
-    from psycopg import pq
-    from psycopg.adapt import Transformer
-
-    reader, found = Transformer(driver), []
-    for result in results:
-        if result.status == pq.ExecStatus.TUPLES_OK:
-            reader.set_pgresult(result)
-            found.append(reader.load_rows(0, result.ntuples, tuple))
-    return found
 
 
 def _literal(value: Any, encoding: str, escape: Any) -> bytes:
