@@ -54,8 +54,8 @@ def bounds(_: dv.Session) -> Any:
     """Draw how many rows persons have, and which bound is best."""
     visits = pyarrow.table(
         {
-            "patient": [f"p{n * n // 5000}" for n in range(2000)],
-            "ward": [WARDS[n % 3] for n in range(2000)],
+            "patient": [f"p{n * n // 50000}" for n in range(20_000)],
+            "ward": [WARDS[n % 3] for n in range(20_000)],
         }
     )
     schema = dv.Schema([dv.Column("ward", "text", values=WARDS)])

@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 
 
 def paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
-    """Tell whoever names a price as elsewhere (`epsilon=0.1`) how it is named here."""
+    """Explain how a price is given here to someone who writes `epsilon=0.1`."""
 
     @wraps(method)
     def asked(*given: _Given.args, **named: _Given.kwargs) -> _Result:
@@ -40,10 +40,10 @@ def paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
 class Asking(ABC):
     """Ask typed queries; a subclass knows where the data and the budget are.
 
-    Every answer is paid in exactly one way: `within` (an error that is exceeded with probability
-    1 - `probability` at most), `spend` (a price), `noise`, or `plan` (paid in advance). With `queries`, that
-    many answers of such an accuracy or noise are planned and paid together, and this is one of them.
-    `delta` pays for keys that are found out. `clamp` shows counts below 0 as 0, `fresh` pays again for a new
+    Pay for every answer in exactly one way: `within` (an error that is exceeded with probability at most
+    1 - `probability`), `spend` (a price), `noise`, or `plan` (paid in advance). With `queries`, that many
+    answers with such an accuracy or noise are planned and paid for together, and this is one of them.
+    `delta` pays for finding keys in the rows. `clamp` shows counts below 0 as 0, `fresh` pays again for a new
     answer to a question asked before, and a retry with the same `request` is never charged twice.
     """
 
@@ -185,7 +185,7 @@ class Asking(ABC):
     ) -> Answer:
         """Return the sum of a column, each row clamped to [low, high] and rounded to a multiple of step.
 
-        What is left out of the three is what the schema declares.
+        The schema gives those of the three that are left out.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request

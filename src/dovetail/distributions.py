@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class AskingDistributions(Asking):
     """Ask how the values of a column are distributed, in all rows or in each cell of the columns of `by`.
 
-    Each row is clamped to [low, high] and rounded to a multiple of step; what is left out of the three is
-    what the schema declares. Of quantiles and ranges the column may hold days, whose steps are days, or
+    Each row is clamped to [low, high] and rounded to a multiple of step; the schema gives those of
+    the three that are left out. Of quantiles and ranges the column may hold days, whose steps are days, or
     times, whose steps are seconds. Rows without a value are left out. Everything is about the rows of this
     table, not about a population that they were drawn from.
     """
@@ -182,7 +182,7 @@ class AskingDistributions(Asking):
     ) -> Answer:
         """Return the least value of a column with its interval.
 
-        One row decides it, so noise hides it well: the quantile 0.01 is much more exact.
+        One row decides it, so noise hides it well: the quantile 0.01 is much more accurate.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -215,7 +215,7 @@ class AskingDistributions(Asking):
     ) -> Answer:
         """Return the largest value of a column with its interval.
 
-        One row decides it, so noise hides it well: the quantile 0.99 is much more exact.
+        One row decides it, so noise hides it well: the quantile 0.99 is much more accurate.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -246,7 +246,7 @@ class AskingDistributions(Asking):
         """Return how many persons have 1, 2, ... rows and, with columns, rows in 1, 2, ... of their cells.
 
         Persons with `most_rows` or more are counted together, and the same for cells: choose these maxima
-        without a look at the rows. The answer tells, free, what share of the rows a bound keeps and which
+        without a look at the rows. The answer says, free, what share of the rows a bound keeps and which
         bounds lose least. It uses every row, so the bounds of the session need not be chosen before.
         """
         payment = self._payment(

@@ -75,7 +75,7 @@ class AskingMarginals(AskingDistributions):
         """Answer counts, histograms, ranges, marginals and others that share a price by what they measure.
 
         At a price, every number that one row moves gets the same noise, unless marginals are better measured
-        otherwise. `quote(Workload(queries), spend=...)` tells the errors before anything is paid.
+        otherwise. `quote(Workload(queries), spend=...)` shows the errors before anything is paid.
         """
         payment = self._payment(within, probability, spend, noise, plan, None, delta, clamp, fresh, request)
         return self._answered(asked.Workload(queries), payment)

@@ -39,15 +39,15 @@ _log = logging.getLogger("dovetail.session")
 class Session(AskingMarginals):
     """Ask a table questions within a privacy budget that outlives the session.
 
-    `source` is a path, a table in memory or a `Source`. What is public is said by `schema`, or by a TOML file
-    beside the data: people.toml for people.csv; see `session.schema`. The budget is kept in `ledger` (a
+    `source` is a path, a table in memory or a `Source`. `schema`, or a TOML file beside the data, says what
+    is public: people.toml for people.csv; see `session.schema`. The budget is kept in `ledger` (a
     file, a database URL or an open Ledger); without it, in a file beside the data or in the user's data
     folder: see `session.ledger_place`. `queries=n` plans the whole budget for n answers. `neighbours` says
     what is protected: a row added or removed, or a row replaced. protects="rows" says that rows are meant
-    where a column seems to tell persons apart. With `unit`, the column of a person's id, it
+    where a column seems to identify persons. With `unit`, the column of a person's id, it
     is the person with all their rows; each answer uses at most `max_rows` of them, in `max_cells` cells.
     `vintage` says which rows these are, such as a month, by labels that were declared in the ledger;
-    `same_data` answers whether rows that nobody recognises belong to the budget of that name.
+    `same_data` says whether data that the ledger does not know share the budget of that name.
     `version` is a label of the state of the data: stored answers about another one are marked stale. Files
     have one without it, the time they were written.
 
@@ -221,7 +221,7 @@ class Session(AskingMarginals):
         promise: Real = "0.95",
         most_cells: int = 10**7,
     ) -> OnlineDesign:
-        """Design an online run and tell its price; nothing is read or spent.
+        """Design an online run and return its price; nothing is read or spent.
 
         Without `spend`, the run is designed for all that remains of the budget.
         """
@@ -245,8 +245,8 @@ class Session(AskingMarginals):
         """Pay once, then ask counts of these columns as often as you like; see `quote_online` for the price.
 
         Asked for again, also after a restart, it is the same run, paid once; not if the files were written
-        again since, as its answers are about the rows of then. A row counts if it has a cell in every column:
-        declared values, or `bins`.
+        again since, because its answers are about the rows at that time. A row counts if it has a cell in
+        every column: declared values, or `bins`.
         """
         from dovetail.online.durable_run import RunSession
         from dovetail.online.session_runs import RunRequest

@@ -53,14 +53,14 @@ class Answer(Arithmetic):
     `remaining` is what the budget could still pay after it.
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
     `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
-    `stored` tells that the answer was given before and was free this time, `stale` that the data changed
-    since; data that are not `versioned` may have. `vintages` are the rows it is about, where they have
+    `stored` is true if the answer was given before and was free this time, `stale` if the data changed since;
+    data that are not `versioned` may have changed. `vintages` are the rows it is about, where they have
     labels. `plan` numbers the plan that paid, and then `charge` is zero, because the plan was charged when it
-    was opened: `paid_by` tells its price.
+    was opened: `paid_by` has its price.
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
     `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
     With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and
-    `found` are the cells that reached it; rarer keys are missing by design. `reference` is what the ledger
+    `found` are the cells that reached it; rarer keys are left out by design. `reference` is what the ledger
     calls the request to its analyst; None where another's stored answer was given.
     """
 
@@ -93,7 +93,7 @@ class Answer(Arithmetic):
 
     @property
     def bounded(self) -> str | None:
-        """What is left out by design, where only so much of a person is used; error bars don't cover it."""
+        """What is left out by contribution bounds; error bars don't cover it. None if there are no bounds."""
         return bounded(self.query)
 
     @property
@@ -226,7 +226,7 @@ class Answer(Arithmetic):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready form; every number that is not a mere count of things is a decimal as text."""
+        """Return a JSON-ready form; every number that does not simply count things is a decimal as text."""
         return {
             "schema": FORMAT,
             **facts(self),
@@ -260,7 +260,7 @@ class Answer(Arithmetic):
     def from_json(cls, text: str | bytes) -> Self:
         """Read what `to_json` wrote: everything that the answer can do, it can do again.
 
-        Texts of the format "dovetail.answer/1" are read where they tell the released integers.
+        Texts of the format "dovetail.answer/1" are read where they contain the released integers.
         """
         return cls(**answer_fields(read_document(text, (FORMAT, FIRST))))
 
@@ -271,7 +271,7 @@ class Answer(Arithmetic):
         return csv_text([[*names, *ENDS], *rows], self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""
+        """Return the table as a pandas DataFrame; its `attrs` say when the answer was given."""
         return framed(self, self.table)
 
     def plot(self, ax: Any = None) -> Any:
@@ -358,7 +358,7 @@ class Answer(Arithmetic):
 
 
 def _same(keys: tuple[Constant | None, ...], wanted: tuple[Any, ...]) -> bool:
-    """Tell whether keys are the wanted ones, or read like them."""
+    """Return whether keys are the wanted ones, or read like them."""
     return len(keys) == len(wanted) and all(
         one == other or label(one) == other for one, other in zip(keys, wanted, strict=True)
     )

@@ -71,7 +71,7 @@ class TableAnswer:
 
     @property
     def noise(self) -> IntegerNoise:
-        """The noise of the first aggregate; `answers` tells that of the others."""
+        """The noise of the first aggregate; `answers` has that of the others."""
         return self.answers[0].noise
 
     @property
@@ -101,7 +101,7 @@ class TableAnswer:
 
     @property
     def bounded(self) -> str | None:
-        """What is left out by design, where only so much of a person is used; error bars don't cover it."""
+        """What is left out by contribution bounds; error bars don't cover it. None if there are no bounds."""
         return bounded(*self.query)
 
     @property
@@ -203,7 +203,7 @@ class TableAnswer:
         return csv_text([titles, *rows], self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas DataFrame; its `attrs` tell when the answer was given."""
+        """Return the table as a pandas DataFrame; its `attrs` say when the answer was given."""
         return framed(self, self.table)
 
     def rows(self) -> list[dict[str, Any]]:

@@ -141,7 +141,7 @@ class RemoteSession(AskingMarginals):
         return list(map(read_plan, self._connection.get("/v1/plans", dataset=self.name)["plans"]))
 
     def quote_online(self, *columns: str, queries: int, **run: Any) -> RemoteRunDesign:
-        """Design an online run and tell its price, as `Session.quote_online`; nothing is read or spent."""
+        """Design an online run and return its price, as `Session.quote_online`; nothing is read or spent."""
         from .remote_run import RemoteRunDesign, request
 
         body = request(columns, queries, run)

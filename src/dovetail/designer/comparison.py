@@ -125,7 +125,7 @@ def compare(
 
     With "zeta" or "epsilon" the first noise stays as it is and sets the level; with (epsilon, delta, queries)
     every noise is scaled until that many queries cost just this. A `PrivacyLoss` of a mechanism of your own
-    stands beside them as it is: it cannot be scaled.
+    is shown beside them as it is: it cannot be scaled.
 
     >>> from dovetail.noise import Geometric, GeometricMixture
     >>> rows = compare({"mixture": GeometricMixture(0.2, 1, 5), "geometric": Geometric(1)}, at="zeta").rows

@@ -163,7 +163,7 @@ class GoalUnreachable(DovetailError):
 
 
 class InvalidQuery(DovetailError):
-    """The question is not one that can be answered privately as it stands."""
+    """The question cannot be answered privately in this form."""
 
 
 class UnsupportedSQL(InvalidQuery):
@@ -198,7 +198,7 @@ class MissingPrice(InvalidQuery):
 
 
 class CostlyAnswer(InvalidQuery):
-    """An accuracy costs much, and nobody typed the price; nothing was spent."""
+    """An accuracy costs much, and the price was not confirmed; nothing was spent."""
 
 
 class BudgetExceeded(DovetailError):
@@ -256,7 +256,7 @@ class BudgetMismatch(LedgerError):
 
 
 class AccessRefused(LedgerError):
-    """Whoever asks has no right to, or not any more; nothing was spent."""
+    """The caller has no right to ask, or no longer has it; nothing was spent."""
 
 
 class DovetailWarning(UserWarning):
@@ -276,7 +276,7 @@ class DovetailWarning(UserWarning):
 
 
 class UndecidedUnit(DovetailWarning):
-    """A budget was begun that protects rows, and a column may tell persons apart."""
+    """A budget was begun that protects rows, and a column may identify persons."""
 
 
 class StaleAnswer(DovetailWarning):

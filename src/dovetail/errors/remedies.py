@@ -90,7 +90,7 @@ class ChoosePayment(Remedy):
 
 @dataclass(frozen=True, slots=True)
 class ProtectPersons(Remedy):
-    """Say which column tells persons apart, when the data are opened."""
+    """Say which column identifies persons, when the data are opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class ChangeBudget(Remedy):
 
 @dataclass(frozen=True, slots=True)
 class ChooseProtected(Remedy):
-    """Say whom a budget protects: persons, whom this column tells apart, or single rows."""
+    """Say whom a budget protects: persons, whom this column identifies, or single rows."""
 
     column: str
 

@@ -98,7 +98,7 @@ class Ledger:
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
-        """Tell whether there is a ledger; nothing is made. A file that was cut to nothing is refused.
+        """Return whether there is a ledger; nothing is made. A file that was cut to nothing is refused.
 
         >>> Ledger.exists("nowhere.ledger")
         False
@@ -243,7 +243,7 @@ class Ledger:
         return NewAccount(self._store, said)
 
     def knows(self, *source: str) -> bool:
-        """Tell whether a budget is kept for data that share rows with a source."""
+        """Return whether a budget is kept for data that share rows with a source."""
         with self._store.reading() as connection:
             return bool(known_at(connection, tuple(composed("source", each) for each in source)))
 

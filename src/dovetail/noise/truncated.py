@@ -55,7 +55,7 @@ class TruncatedGeometric(DecayingNoise):
 
     @property
     def releasable(self) -> bool:
-        """False: an output next to the bound gives away on which data set it was made."""
+        """False: an output next to the bound reveals which data set it comes from."""
         return False
 
     @cached_property
@@ -118,7 +118,7 @@ class TruncatedLaplace(RealNoise):
 
     @property
     def releasable(self) -> bool:
-        """False: an output next to the bound gives away on which data set it was made."""
+        """False: an output next to the bound reveals which data set it comes from."""
         return False
 
     @cached_property

@@ -64,7 +64,7 @@ class _Given:
 class Online:
     """A run that is paid for: ask counts and histograms of its columns, as many as you like.
 
-    Each answer tells its `origin`. `session.online` opens it, or opens it again after a restart.
+    Each answer has its `origin`. `session.online` opens it, or opens it again after a restart.
     """
 
     def __init__(

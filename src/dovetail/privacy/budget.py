@@ -142,7 +142,7 @@ class Budget:
         return cls("zeta", worst, zeta_limit=positive("zeta", zeta, "Give a number such as 0.5."))
 
     def allows(self, spent: Charge, charge: Charge) -> bool:
-        """Tell whether `charge` may follow `spent`; errs towards refusing.
+        """Return whether `charge` may follow `spent`; errs towards refusing.
 
         Valid when every charge is chosen after seeing all earlier answers.
 
@@ -297,7 +297,7 @@ def _exact(value: Fraction) -> str:
 
 
 def _fits(units: int | None, limit: Fraction, unit: Fraction = UNIT) -> bool:
-    """Tell whether so many units are at most the limit, exactly; a unit is one over a whole number."""
+    """Return whether so many units are at most the limit, exactly; a unit is one over a whole number."""
     return units is not None and units * limit.denominator <= limit.numerator * unit.denominator
 
 

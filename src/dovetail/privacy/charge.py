@@ -83,12 +83,12 @@ class Charge:
 
     @property
     def delta(self) -> Decimal:
-        """The probability of the outcomes of which nothing is promised."""
+        """The probability of the outcomes for which nothing is promised."""
         return _decimal(self.delta_units * DELTA_UNIT)
 
     @classmethod
     def zero(cls) -> Charge:
-        """Return the charge of a release that tells nothing.
+        """Return the charge of a release that reveals nothing.
 
         >>> Charge.zero() + Charge.zero() == Charge.zero()
         True

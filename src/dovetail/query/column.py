@@ -22,7 +22,7 @@ class Column:
 
     Values come from a code book or a public table, never from the rows. `other` names a cell for rows with
     any other value. `step` is the lattice on which the column is summed or ranked; of days it counts days, of
-    times seconds. kind="id" says that the column tells persons apart. A drafted column stays unreviewed, and
+    times seconds. kind="id" says that the column identifies persons. A drafted column stays unreviewed, and
     is refused, until its curator confirms it.
 
     In a CSV file and in other columns that hold plain texts, `decimal` is the sign before the fraction of a

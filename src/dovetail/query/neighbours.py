@@ -15,7 +15,7 @@ PROTECTED = {"add-remove": "a row added or removed", "replace": "a row replaced"
 def protected(neighbours: str, unit: str | None) -> str:
     """Return in words what is protected; all charges of a budget must mean the same.
 
-    `unit` is the column that tells persons apart.
+    `unit` is the column that identifies persons.
 
     >>> protected("replace", None)
     'a row replaced'

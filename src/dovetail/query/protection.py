@@ -25,7 +25,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def named_for_persons(column: str) -> bool:
-    """Tell whether a column's name says that it tells persons apart.
+    """Return whether a column's name says that it identifies persons.
 
     >>> [named_for_persons(name) for name in ("patient_id", "CustomerNo", "userid", "patient_age", "id")]
     [True, True, True, False, False]
@@ -39,7 +39,7 @@ def named_for_persons(column: str) -> bool:
 
 
 def identifying(table: Table) -> list[str]:
-    """Return the columns that are declared to tell persons apart, or are named so; those first."""
+    """Return the columns that are declared to identify persons, or are named so; those first."""
     declared = [column.name for column in table.schema.columns if column.kind == "id"]
     named = [name for name in table.stored if named_for_persons(name) and not _listed(table, name)]
     return list(dict.fromkeys([name for name in declared if name in table.stored] + named))

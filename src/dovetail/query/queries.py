@@ -117,8 +117,8 @@ class _Summed:
 class Sum(_Summed):
     """The sum of a column: each row is clamped to [low, high], rounded to a multiple of step, then added.
 
-    Rows without a number (NULL, NaN, infinite, text) add 0. Of low, high and step, what is left out is what
-    the schema declares.
+    Rows without a number (NULL, NaN, infinite, text) add 0. The schema gives those of
+    low, high and step that are left out.
 
     >>> Sum("age", low=0, high=100, step=1).high
     100

@@ -236,7 +236,7 @@ class Stored:
 class Table:
     """What queries are checked against: the declared columns joined with the stored ones.
 
-    Wherever a column is named, an expression that derives one may stand instead.
+    Wherever a column is named, an expression that derives one may be used instead.
     """
 
     schema: Schema

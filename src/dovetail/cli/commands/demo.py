@@ -42,7 +42,7 @@ def demo(
     ] = None,
     service: Annotated[bool, typer.Option("--service", help="Show a service that analysts ask.")] = False,
 ) -> None:
-    """Tell the whole story on public data, in under a minute."""
+    """Show a whole release on public data, in under a minute."""
     from dovetail import datasets
 
     folder = _folder(out)

@@ -125,7 +125,7 @@ def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = 
 
 
 def _person(data: Source | None, unit: str | None, rows: bool) -> str | None:
-    """Return the exact name of the column that tells persons apart, where the data can be asked for it."""
+    """Return the exact name of the column that identifies persons, where the data can be asked for it."""
     if unit is not None and rows:
         raise InvalidQuery("A budget protects persons or rows.", "Keep --unit or --rows.")
     if data is None:

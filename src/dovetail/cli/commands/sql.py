@@ -30,7 +30,7 @@ def sql(
     One SELECT of COUNT(*), COUNT(DISTINCT person), SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT and _DISC,
     VAR_POP and _SAMP, STDDEV_POP and _SAMP FROM data, with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT. It
     is read into the same questions that release asks, and never run; groups and bounds come from the schema.
-    The cost is told beforehand by price --sql.
+    See the cost beforehand with price --sql.
     """
     giving.check()
     source, pay = opening.source(data), paying.keywords()
