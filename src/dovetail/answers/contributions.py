@@ -164,7 +164,7 @@ class SuggestedBounds:
         found = [_said(self.rows, "counts of rows")]
         if self.of_cells is not None:
             found.append(_said(self.of_cells, "counts of persons"))
-        return "\n".join([*found, f"at {self.spend} for {_counted(self.cells, 'cell')}"])
+        return "\n".join([*found, f"with {self.spend}, for {_counted(self.cells, 'cell')}"])
 
     __repr__ = __str__
 
@@ -178,7 +178,7 @@ class SuggestedBounds:
             weighed.noise,
             weighed.left_out,
             chosen=weighed.best,
-            title=f"max_rows at {self.spend}",
+            title=f"max_rows with {self.spend}",
             across="rows used per person (max_rows)",
             ax=ax,
         )
