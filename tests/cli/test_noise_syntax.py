@@ -127,6 +127,11 @@ def test_the_worst_case_stands_beside_every_zeta(run) -> None:
             assert "worst case: epsilon" in lines[number - 1]
 
 
+def test_zeta_is_not_shown_where_it_is_epsilon(run) -> None:
+    assert "zeta" not in run("noise", "geometric:0.5", "--queries", "10").stdout
+    assert "average: zeta" in run("noise", "mixture:0.2,1,5", "geometric:0.5").stdout
+
+
 def test_an_infinite_loss_is_said_in_words_and_null_in_json(run) -> None:
     assert "infinite" in run("noise", "gaussian:4").stdout
     assert json.loads(run("noise", "gaussian:4", "--json").stdout)["gaussian:4"]["epsilon"] is None

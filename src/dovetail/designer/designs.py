@@ -314,7 +314,8 @@ def _promise(design: Design, task: Task) -> list[str]:
             f"  In the worst case, with no exception: epsilon {total.epsilon:.4g}, a factor {factor:.3g}."
         )
     alone = f" ({design.loss.zeta:.4g} for one answer)" if queries > 1 else ""
-    lines.append(f"  On average over the noise: zeta {total.zeta:.4g}{alone}.")
+    if f"{total.zeta:.4g}" != f"{total.epsilon:.4g}":
+        lines.append(f"  On average over the noise: zeta {total.zeta:.4g}{alone}.")
     return lines
 
 

@@ -54,16 +54,23 @@ def noise(
     if as_json:
         typer.echo(json.dumps(named, indent=1))
         return
-    labels = _labels(float(reach), step, uses, delta)
+    rows = {
+        key: (label, [_cell(each[key]) for each in named.values()])
+        for key, label in _labels(float(reach), step, uses, delta).items()
+    }
+    if rows["zeta"][1] == rows["epsilon"][1]:
+        # Zeta says nothing that epsilon does not.
+        rows = {key: row for key, row in rows.items() if not key.startswith("zeta")}
     shown = table("", *map(printable, named), numbers=len(named))
-    for key, label in labels.items():
-        shown.add_row(label, *(_cell(each[key]) for each in named.values()), end_section=key == "entropy")
+    for key, (label, cells) in rows.items():
+        shown.add_row(label, *cells, end_section=key == "entropy")
     screen = stdout()
     screen.print(shown)
-    screen.print(
-        "Zeta is an average over the values of the noise, never a worst case: two noises with equal zeta can "
-        "differ in the worst case."
-    )
+    if "zeta" in rows:
+        screen.print(
+            "Zeta is an average over the values of the noise, never a worst case: two noises with equal zeta "
+            "can differ in the worst case."
+        )
 
 
 def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: str) -> Figures:
