@@ -7,12 +7,12 @@ the hull of the m that make this no larger than its bar w(m).
 The older way takes a box: total and count within a and b of what was released, each missed with half of the
 chance. With w(m) <= a + |m|·b our interval lies within the box's wherever released count - b >= 1. Elsewhere
 the box uses that the count is at least 1, which the pivot does not. The result is cut to the box there too,
-and the bars pay for what that can miss: C < -b, or S beyond a on the side of m while C < b. So the interval
-is never wider than the box's.
+and the bars pay for what that can miss. For m >= 0 the box misses only if C < -b, or S > a + m·(b + C), or
+S < -a while C < b, or S < m·(C - b) - a while C >= b. So the interval is never wider than the box's.
 
-Between the points of a grid of m, w grows by at most |m - m_i|·y, and |C| > y is paid for as well. Since
-every threshold is at least the least valid one, it does not matter that the grid point depends on what was
-released.
+Between the points of a grid of m, w grows by at most |m - m_i|·y, and |C| > y is paid for as well; so is the
+box of every m up to the next point. Since every threshold is at least the least valid one, it does not matter
+that the grid point depends on what was released.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Ratios:
     @cached_property
     def _bars(self) -> Floats:
         """The largest bar between two neighbours of the grid."""
-        bars, step = self._pivot.bars(self._grid), float(self._grid[1] - self._grid[0])
+        step = float(self._grid[1] - self._grid[0])
+        bars = self._pivot.bars(self._grid, step)
         near, far = np.minimum(bars[:-1], bars[1:]), np.maximum(bars[:-1], bars[1:])
         # The cones that start from the two ends meet where both are as high, or one covers all.
         rise = step * self._pivot.count_reach
@@ -134,26 +135,43 @@ class _Pivot:
     count_reach: float
     chance: float
 
-    def bars(self, ratios: Floats) -> Floats:
-        """Return a bar for every ratio: S - m·C exceeds it, or the box misses, with at most the chance."""
+    def bars(self, ratios: Floats, spacing: float) -> Floats:
+        """Return a bar for every ratio: S - m·C exceeds it with at most the chance, or the box misses.
+
+        That is the box of any ratio within `spacing` of m. At the bar of the box itself all of it is within
+        the chance, whatever binning adds.
+        """
         sizes, place = np.unique(np.abs(ratios), return_inverse=True)
+        most = self.total_bar + sizes * self.count_bar
         low, high = np.zeros(len(sizes)), np.full(len(sizes), 1.0)
-        while (over := self._missed(sizes, high) > self.chance).any():
+        boxes = self._boxes(sizes, spacing)
+        while (over := (self._missed(sizes, high, boxes) > self.chance) & (high < most)).any():
             high[over] *= 2
         for _ in range(_ROUNDS):
             middle = (low + high) / 2
-            over = self._missed(sizes, middle) > self.chance
+            over = self._missed(sizes, middle, boxes) > self.chance
             low, high = np.where(over, middle, low), np.where(over, high, middle)
-        return np.asarray(np.minimum(high, self.total_bar + sizes * self.count_bar)[place])
+        return np.asarray(np.minimum(high, most)[place])
 
-    def _missed(self, sizes: Floats, bars: Floats) -> Floats:
+    def _boxes(self, sizes: Floats, spacing: float) -> tuple[Floats, Floats]:
+        """Return how far up and down S may lie, for each bin of C, with no box of a near ratio missing."""
+        nearest, furthest = np.maximum(sizes - spacing, 0.0)[:, None], (sizes + spacing)[:, None]
+        past = np.maximum(self.places + self.half_bin - self.count_bar, 0.0)
+        up = self.total_bar + nearest * (self.count_bar + self.places - self.half_bin)
+        down = self.total_bar - furthest * past
+        # Ratios of the other sign are near to one of 0: for them, up is down.
+        both = (sizes < spacing)[:, None]
+        return (
+            np.where(both, np.minimum(up, self.total_bar - spacing * past), up),
+            np.where(both, np.minimum(down, self.total_bar), down),
+        )
+
+    def _missed(self, sizes: Floats, bars: Floats, boxes: tuple[Floats, Floats]) -> Floats:
         # Within a bin of C, S - m·C lies within m times half its width of what it is at the middle.
         moved, least = sizes[:, None] * self.places, (bars - sizes * self.half_bin)[:, None]
-        above = np.asarray(self.total_noise.sf(np.floor(moved + least)))
+        above = np.asarray(self.total_noise.sf(np.floor(np.minimum(moved + least, boxes[0]))))
         # P(S < x) = P(S > -x), as the noise is symmetric.
-        below = np.asarray(self.total_noise.sf(np.floor(least - moved)))
-        beyond = float(self.total_noise.sf(self.total_bar))
-        below = np.where(self.places - self.half_bin < self.count_bar, np.maximum(below, beyond), below)
+        below = np.asarray(self.total_noise.sf(np.floor(np.minimum(least - moved, boxes[1]))))
         return np.asarray(self.missed + np.sum(np.minimum(above + below, 1.0) * self.masses, axis=1))
 
 

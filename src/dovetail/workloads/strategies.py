@@ -192,12 +192,15 @@ class Strategy:
 
 
 def _distinct(weights: Floats | None) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the different weights other than 0 and how often each occurs; rounding counts as equal."""
+    """Return the different weights other than 0 and how often each occurs; rounding counts as equal.
+
+    Of nearly equal ones the largest stands for all.
+    """
     if weights is None:
         return np.empty(0), np.empty(0, np.int64)
     flat = np.abs(weights).ravel()
     top = float(flat.max(initial=0.0))
-    flat = flat[flat > 1e-12 * top]
+    flat = np.sort(flat[flat > 1e-12 * top])[::-1]
     _, first, counts = np.unique(np.round(flat / (top or 1.0), 11), return_index=True, return_counts=True)
     return flat[first], counts
 

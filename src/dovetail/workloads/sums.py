@@ -102,7 +102,8 @@ class NoiseSum:
         if not self.terms or share >= 0.5:
             return 0.0
         safe = self.chernoff(share)
-        ends, widen = self.chernoff(share * _FOR_WRAPPING), safe * widening
+        # Of what is kept below, the same share must do for the ends.
+        ends, widen = self.chernoff(share * (1 - _FOR_SMALL) * _FOR_WRAPPING), safe * widening
         main, apart = _set_apart(self.terms, share * _FOR_SMALL, widen / 3)
         kept = share * (1 - _FOR_SMALL) if apart else share
         return min(safe, _on_grid(main, kept, ends, widen - apart) + apart + self.moved)
