@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 import dovetail as dv
 from dovetail.noise import Geometric
-from dovetail.pricing.composition import joint_losses
+from dovetail.pricing.accuracy import noises_reaching
+from dovetail.pricing.composition import charge_of, joint_losses
 from dovetail.pricing.measuring_ways import shared_price
 from dovetail.workloads.planning import keeps
 
@@ -125,3 +127,43 @@ def test_what_is_no_workload_is_refused_and_spends_nothing(
 def test_a_delta_beside_a_price_is_refused_for_marginals_too(tmp_path: Path) -> None:
     with opened(tmp_path) as session, pytest.raises(dv.InvalidParameter, match="no keys are found"):
         session.quote(dv.Marginals("a", "b"), spend=dv.Budget.pure(1), delta="1e-8")
+
+
+def test_an_accuracy_of_many_tables_is_bought_where_it_leaves_most(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.approximate(20, "1e-5")) as session:
+        columns = ("a", "b", "c", "d", "e", "f")
+        best = session.quote(dv.Marginals(*columns), within=30)
+        joint = session.quote(dv.Marginals(*columns, strategy="joint"), within=30)
+        left = [session.budget.remaining(quote.charge).epsilon for quote in (best, joint)]
+        assert best.asked[0].question.measure.strategy == "residuals"
+        assert left[0] > left[1]
+        for quote in (best, joint):
+            error = quote.asked[0].error(Fraction(19, 20))
+            assert error is not None
+            assert 29 <= error <= 30
+        few = session.quote(dv.Marginals("a", "b"), within=30)
+        assert few.asked[0].question.measure.strategy == "joint"
+        # With every row of a person counted, tables are joined.
+        measure = dv.Marginals(*columns).checked(SCHEMA.table()).measure
+        assert [each.strategy for each, _ in measure.alternatives("persons")] == ["joint"]  # type: ignore[attr-defined]
+
+
+def test_no_other_tree_keeps_an_accuracy_for_less(tmp_path: Path) -> None:
+    within = 20
+    with opened(tmp_path, budget=dv.Budget.pure(100)) as session:
+        asked = dv.Ranges("x", low=0, high=199, step=1)
+        quote = session.quote(asked, within=within)
+        question = quote.asked[0].question
+        for measure, _ in question.measure.alternatives("add-remove"):
+            noises = noises_reaching(replace(question, measure=measure), Fraction(within), Fraction(19, 20))
+            other = charge_of([replace(question, measure=measure)], [noises], "add-remove")
+            assert quote.charge.epsilon_units <= other.epsilon_units * 1.01  # type: ignore[operator]
+
+
+def test_a_tree_among_other_questions_is_chosen_for_its_share_of_the_price(tmp_path: Path) -> None:
+    with opened(tmp_path, budget=dv.Budget.pure(100)) as session:
+        asked = dv.Ranges("x", low=0, high=99, step=1)
+        for epsilon in (1, 40):
+            tree = session.quote([asked, dv.Count()], spend=dv.Budget.pure(2 * epsilon)).asked[0]
+            alone = session.quote(asked, spend=dv.Budget.pure(epsilon)).asked[0]
+            assert (tree.question, tree.noises) == (alone.question, alone.noises)

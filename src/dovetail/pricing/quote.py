@@ -26,6 +26,7 @@ from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
 from dovetail.query.workload import Workload, listed_queries
 
+from .accuracy import cheapest_reaching
 from .calibration import noises_at_price, noises_composed, noises_within
 from .composition import at_price, charge_of, planned_charge
 from .measuring_ways import price_of, shared_price, ways_at_price
@@ -67,7 +68,7 @@ def quote(
         together = _together(questions, payment, standing, neighbours)
         if together is not None:
             return together
-    return _by_answer(tuple(map(_settled, questions)), payment, standing, neighbours)
+    return _by_answer(questions, payment, standing, neighbours)
 
 
 def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
@@ -89,8 +90,15 @@ def _by_answer(
     """Price answers that are paid for on their own."""
     budget = standing.budget or payment.spend or Budget.pure(1)
     units = _delta_units(questions, payment, standing.budget)
-    composed = _composed(questions, payment, budget, neighbours)
-    noises = _noises(questions, payment, budget, neighbours) if composed is None else composed
+    settled = tuple(map(_settled, questions))
+    composed = _composed(settled, payment, budget, neighbours)
+    if composed is not None:
+        questions, noises = settled, composed
+    else:
+        chosen = [
+            _chosen(each, len(questions), payment, budget, standing.spent, neighbours) for each in questions
+        ]
+        questions, noises = tuple(each for each, _ in chosen), [each for _, each in chosen]
     asked = tuple(_quoted(*pair, units) for pair in zip(questions, noises, strict=True))
     charge = charge_of(questions, noises, neighbours)
     if composed is not None:
@@ -212,17 +220,29 @@ def _composed(
     return noises_composed(questions, payment.spend, neighbours)
 
 
-def _noises(
-    questions: Sequence[Question], payment: Payment, budget: Budget, neighbours: Neighbours
-) -> Noises:
-    """Return the noise of each component of each question."""
+def _chosen(
+    question: Question,
+    together: int,
+    payment: Payment,
+    budget: Budget,
+    spent: Charge,
+    neighbours: Neighbours,
+) -> tuple[Question, tuple[IntegerNoise, ...]]:
+    """Return how one of several questions is measured, and the noise of each of its components."""
+    settled = _settled(question)
     if payment.noise is not None:
-        return [scaled_noises(each, payment.noise, payment.sensitivity) for each in questions]
+        return settled, scaled_noises(settled, payment.noise, payment.sensitivity)
     if payment.within is not None:
-        goal = (payment.within, payment.probability, budget, neighbours)
-        return [noises_within(each, *goal) for each in questions]
+        goal = (payment.within, payment.probability, budget)
+        best = cheapest_reaching(question, *goal, spent, neighbours)
+        return best or (settled, noises_within(settled, *goal, neighbours))
     assert payment.spend is not None
-    return [noises_at_price(each, payment.spend, neighbours, len(questions)) for each in questions]
+    price = price_of(payment.spend, budget)
+    if price.currency == "pure" and payment.spend.zeta_limit is None and together > 1:
+        ways = ways_at_price(question, Budget.pure(price.epsilon_limit / together), budget, neighbours)
+        if ways:
+            return replace(question, measure=ways[0].measure), ways[0].noises
+    return settled, noises_at_price(settled, payment.spend, neighbours, together)
 
 
 def _quoted(question: Question, noises: tuple[IntegerNoise, ...], units: int) -> QuotedQuery:

@@ -34,7 +34,6 @@ _ROUNDS = 400
 _EVEN = 1e-4
 # Of a replaced row, the ways to differ in more columns than this are too many to price.
 MOST_REPLACED = 6
-_DIGITS = 10**4
 TABLES: tuple[Kind, ...] = ("plain", "joint")
 # Of many ways to move, most are ruled out by one of these Rényi orders.
 _QUICK_ORDERS = (16, 32, 64)
@@ -144,7 +143,7 @@ def even_variances(wanted: Marginals, *, by_cells: bool = False) -> dict[Columns
 
 def scaled(noise: IntegerNoise, factor: float) -> IntegerNoise:
     """Return a noise of the same shape, `factor` times as wide."""
-    exact = Fraction(round(factor * _DIGITS), _DIGITS) if factor < _DIGITS else Fraction(round(factor))
+    exact = Fraction(f"{factor:.5g}")
     if isinstance(noise, DiscreteGaussian):
         return DiscreteGaussian(noise.sigma * exact)
     if not isinstance(noise, PiecewiseGeometric):
@@ -153,6 +152,12 @@ def scaled(noise: IntegerNoise, factor: float) -> IntegerNoise:
     kept = [i for i in range(len(breaks)) if i == 0 or breaks[i] > breaks[i - 1]]
     rates = [noise.rates[0], *(noise.rates[i + 1] for i in kept)]
     return PiecewiseGeometric([rate / exact for rate in rates], [breaks[i] for i in kept])
+
+
+def residual_widths(wanted: Marginals) -> list[float]:
+    """Return the standard deviations of released residuals, beside each other, of equally exact tables."""
+    spreads = even_variances(wanted)
+    return [sqrt(spreads[part]) * wanted.cells(part) for part in wanted.residuals]
 
 
 def residual_strategy(
@@ -167,8 +172,7 @@ def residual_strategy(
     Without `certify`, the scale comes from the normal law that so many cells tend to, and may be too small by
     a few parts in a thousand.
     """
-    spreads = even_variances(wanted)
-    deviations = [sqrt(spreads[part]) * wanted.cells(part) for part in wanted.residuals]
+    deviations = residual_widths(wanted)
 
     def at(scale: float) -> Strategy:
         widths = [deviation * scale / sqrt(variance(shape)) for deviation in deviations]

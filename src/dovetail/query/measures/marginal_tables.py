@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product
-from math import prod
+from math import prod, sqrt
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -180,6 +180,25 @@ class MarginalTables(Measure):
             kinds=KINDS if self.strategy is None else (self.strategy,),
         )
         return list(map(self._way, found))
+
+    def alternatives(self, neighbours: str) -> list[tuple[Measure, tuple[float, ...]]]:
+        from dovetail.workloads.planning import can_be_residuals, residual_widths
+
+        if self.strategy == "residuals":
+            self._check_residuals(neighbours)
+        found: list[tuple[Measure, tuple[float, ...]]] = []
+        if self.strategy != "residuals":
+            found.append((self.settled(), (1.0,) * len(self.tables)))
+        if self.strategy in (None, "residuals") and can_be_residuals(self.wanted(), neighbours):
+            found.append((replace(self, strategy="residuals"), tuple(residual_widths(self.wanted()))))
+        return found
+
+    def rough_error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction:
+        from statistics import NormalDist
+
+        measured = self.measured(noises)
+        worst = max(map(measured.variance, self.tables))
+        return Fraction(NormalDist().inv_cdf(1 - float(chance) / 2) * sqrt(worst))
 
     def _way(self, candidate: Candidate) -> Way:
         strategy = candidate.strategy

@@ -200,6 +200,13 @@ class Measure(ABC):
         """Return how these numbers can be measured within a budget, the best first; [] if in one way only."""
         return []
 
+    def alternatives(self, neighbours: str) -> list[tuple[Measure, tuple[float, ...]]]:
+        """Return how else the same numbers can be measured, and how wide the noises are beside each other.
+
+        `neighbours` is "persons" where several rows of one person count. [] if there is one way only.
+        """
+        return []
+
     def settled(self) -> Measure:
         """Return the measure as it is where no way is chosen."""
         return self
@@ -246,6 +253,10 @@ class Measure(ABC):
         None where data decide it.
         """
         return half_width(noises[0], chance, cells) * self.step() if self.one_integer() else None
+
+    def rough_error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
+        """Return about what `error` does, where that takes its time."""
+        return self.error(noises, chance)
 
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         """Return what must be said beside the numbers, in whole sentences; `chance` is that of the bars."""

@@ -86,6 +86,12 @@ class TreeCounts(Measure, ABC):
                 break
         return sorted(found, key=lambda way: way.worst)[:_TOLD]
 
+    def alternatives(self, neighbours: str) -> list[tuple[Measure, tuple[float, ...]]]:
+        from dovetail.workloads.tree_shapes import best_shapes
+
+        trees = [shape.tree.widths for shape in best_shapes(self.steps.cells)]
+        return [(replace(self, widths=widths), (1.0,) * len(widths)) for widths in trees]
+
     def contents(self) -> tuple[str, ...]:
         return tuple(named(f"counts in blocks of {width}", self.steps) for width in self.widths)
 
