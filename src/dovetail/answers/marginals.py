@@ -45,8 +45,9 @@ MOST_FITTED = 10**7
 class MarginalsAnswer(Answer):
     """Noisy tables over sets of columns; asking for more of them is post-processing and costs nothing.
 
-    The estimates are unbiased. Unless the strategy is "plain", tables agree on the columns they share, to
-    rounding, and every table within one of them can be asked for.
+    The estimates are unbiased. Unless the strategy is "plain", every table within one of them can be asked
+    for, and tables agree on the columns they share: `values()`, which are exact, to the last digit. Tables
+    hold the nearest floats, whose sums agree but for their rounding.
     """
 
     @property

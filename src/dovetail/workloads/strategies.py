@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import lcm, prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -103,12 +104,48 @@ class Strategy:
         residuals = self.estimated_residuals(released)
         return {columns: self.wanted.table(columns, residuals) for columns in self.wanted.tables}
 
-    def estimated_table(self, released: Mapping[Columns, NDArray[Any]], columns: Columns) -> Floats:
-        """Return the unbiased estimate of any table within a wanted one; a plain one is a sum of cells."""
+    def exact_table(
+        self, released: Mapping[Columns, NDArray[Any]], columns: Columns
+    ) -> tuple[NDArray[Any], int]:
+        """Return the unbiased estimate of any table within a wanted one: whole numbers over one denominator.
+
+        Unless the strategy is plain, tables agree to the last digit on all that they share.
+        """
+        wanted = self.wanted
         if self.kind == "plain":
             around = self._around(columns)
-            return self.wanted.margin(np.array(released[around], np.float64), around, columns)
-        return self.wanted.table(columns, self.estimated_residuals(released))
+            return wanted.margin(np.asarray(released[around], object), around, columns), 1
+        parts = {part: self._exact_residual(released, part) for part in subsets(columns)}
+        per_cell = {
+            part: below * wanted.cells(wanted.others(columns, part)) for part, (_, below) in parts.items()
+        }
+        common = lcm(*per_cell.values())
+        total = np.zeros(wanted.shape(columns), object)
+        for part, (whole, _) in parts.items():
+            # Of no columns it is one number, which NumPy would take out of its array.
+            times = np.asarray(whole * (common // per_cell[part]), object)
+            total = total + wanted.spread(times, part, columns)
+        return total, common
+
+    def _exact_residual(
+        self, released: Mapping[Columns, NDArray[Any]], part: Columns
+    ) -> tuple[NDArray[Any], int]:
+        """Return the residual that least squares gives, as whole numbers over one denominator."""
+        wanted = self.wanted
+        if self.kind == "residuals":
+            return whole_residual(np.asarray(released[part], object)), wanted.cells(part) ** 2
+        around = [table for table in self.measured if set(part) <= set(table)]
+        scale = Fraction(self._variances[around[0]])
+        weights = [
+            scale / Fraction(self._variances[table]) / wanted.cells(wanted.others(table, part))
+            for table in around
+        ]
+        common = lcm(*(weight.denominator for weight in weights))
+        total = np.zeros(wanted.shape(part), object)
+        for table, weight in zip(around, weights, strict=True):
+            margin = wanted.margin(np.asarray(released[table], object), table, part)
+            total = total + np.asarray(margin, object) * int(weight * common)
+        return whole_residual(total), wanted.cells(part) * int(sum(weights) * common)
 
     def cell_error(self, columns: Columns) -> NoiseSum:
         """Return the law of the error of a cell of any table within a wanted one."""

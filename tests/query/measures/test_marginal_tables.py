@@ -203,6 +203,15 @@ def test_tables_are_those_of_the_rows_and_agree(tmp_path: Path, strategy: Any) -
     shared = [
         np.array(noisy.table("b", other).to_pandas().groupby("b")["value"].sum()) for other in ("a", "c")
     ]
+    named = [axis.field.name for axis in noisy.query.measure.axes]
+    sums: dict[tuple[str, Any], Fraction] = {}
+    for (table, *keys), value in zip(noisy.keys, noisy.values(), strict=True):
+        there = table.split(" × ").index("b") if "b" in table else None  # type: ignore[union-attr]
+        if there is not None:
+            sums[table, keys[there]] = sums.get((table, keys[there]), Fraction(0)) + value  # type: ignore[index]
+    exactly = [[value for (table, _), value in sums.items() if table == each] for each in ("a × b", "b × c")]
+    assert named == ["a", "b", "c"]
+    assert (exactly[0] == exactly[1]) == (strategy != "plain")
     if strategy == "plain":
         assert not np.allclose(*shared, atol=1e-9)
     else:

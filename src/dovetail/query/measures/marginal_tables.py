@@ -72,8 +72,9 @@ class MarginalTables(Measure):
         return self.measured(noises).estimate(self.split(cell))
 
     def table(self, cell: Sequence[int], noises: Sequence[IntegerNoise], columns: Columns) -> NDArray[Any]:
-        """Return the unbiased estimate of any table within one that is wanted."""
-        return self.measured(noises).estimated_table(self.split(cell), columns)
+        """Return the unbiased estimate of any table within one that is wanted, each the nearest float."""
+        whole, below = self.measured(noises).exact_table(self.split(cell), columns)
+        return np.asarray(whole / below, np.float64)
 
     def half_width(
         self, noises: Sequence[IntegerNoise], columns: Columns, chance: Fraction, simultaneous: bool = False
@@ -232,8 +233,14 @@ class MarginalTables(Measure):
         return list(product(*(self.axes[column].labels for column in table)))
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
-        found = (self.tables_of(cell, noises) for cell in cells)
-        return [Fraction(value) for tables in found for each in tables.values() for value in each.flat]
+        measured = self.measured(noises)
+        found = []
+        for cell in cells:
+            released = self.split(cell)
+            for table in self.tables:
+                whole, below = measured.exact_table(released, table)
+                found += [Fraction(int(number), below) for number in whole.flat]
+        return found
 
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
