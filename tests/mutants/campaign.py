@@ -1,42 +1,51 @@
-"""Change the code that guards privacy, money or an interval in one place at a time: do the tests notice?
+"""Change what guards privacy, money or an interval in one place at a time: do the quick tests notice?
 
     PYTHONPATH=tests python -m mutants.campaign /tmp/mutants --number 400 --seed 1
 
-The folder gets a copy of the tree, one line of JSON a mutant, and a report. A run that was stopped goes on
-where it was. A mutant meets the doctests and the tests of its own module first, then files of tests that name
-what it defines, then those of its package, and at last some that go through everything; only the quick tests,
-as in `make check`. Each file is run in a fork of a process that has loaded all libraries, but nothing of
-Dovetail. Which lines a file of tests reaches is noted when it is first run: those that do not reach a mutant
-are left out.
+For each package, pytest collects the tests of `GUARDS` once. They run once as they are, and which lines each
+test reaches is noted. Then every mutant is a fork of that process: the code of one function is replaced, and
+the tests that reach its statement are run, quick ones first, until one fails. A mutant costs what its tests
+cost and nothing else. Mutants of what runs at import (constants, defaults) are not made, and tests that start
+a database server or other processes are left out. The folder gets a copy of the tree, one line of JSON a
+mutant, and a report; a campaign that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import json
-import multiprocessing
 import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from compileall import compile_dir
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from time import monotonic, sleep
+from time import process_time
+from types import CodeType, FunctionType
 from typing import Any
 
 import coverage
+import hypothesis
+import pytest
 
 from mutants.mutations import Mutation, mutations
 
 ROOT = Path(__file__).parents[2]
-GUARDS = ("privacy", "pricing", "query/measures", "release", "ledger", "online", "service")
+THROUGHOUT = ("attack/test_exact_loss.py", "attack/test_budgets.py", "attack/test_privacy_audit.py")
+# What is mutated, by package, and the tests that should notice.
+GUARDS: dict[str, tuple[str, ...]] = {
+    "privacy": ("privacy", *THROUGHOUT[:1]),
+    "pricing": ("pricing", "query/measures", "answers/test_payment.py", *THROUGHOUT),
+    "query/measures": ("query/measures", "workloads", "answers", *THROUGHOUT),
+    "release": ("release", "test_session.py", "attack/test_compare.py", "pricing", *THROUGHOUT),
+    "ledger": ("ledger", "attack/test_ledger_bytes.py", *THROUGHOUT[1:]),
+    "online": ("online", "ledger/test_runs.py"),
+    "service": ("service", "client", "attack/test_compare_http.py"),
+}
 # Of a service, what decides who may do what.
 SERVICE = (
     "authentication",
@@ -49,250 +58,229 @@ SERVICE = (
     "sources",
     "strict_json",
 )
-THROUGHOUT = (
-    "attack/test_compare.py",
-    "attack/test_exact_loss.py",
-    "attack/test_budgets.py",
-    "attack/test_privacy_audit.py",
-    "test_session.py",
+LEFT_OUT = (
+    "test_crashes.py",
+    "test_races.py",
+    "test_run_processes.py",
+    "test_server.py",
+    "test_frozen_client.py",
 )
-# What other programs are needed for, or many processes: it would make a mutant wait rather than fail.
-LEFT_OUT = {"console", "docs", "paper", "examples", "mutants", "packaging", "test_crashes", "test_races"}
-LEFT_OUT |= {"test_run_processes", "test_server", "test_postgres", "test_spark", "test_postgresql"}
 QUICK = "not slow and not spark and not browser"
-LOADED = [
-    "numpy",
-    "scipy.stats",
-    "scipy.optimize",
-    "scipy.signal",
-    "scipy.special",
-    "pyarrow",
-    "pyarrow.parquet",
-    "duckdb",
-    "sqlalchemy",
-    "sqlglot",
-    "flint",
-    "cryptography.hazmat.primitives.ciphers",
-    "hypothesis",
-    "hypothesis.strategies",
-    "fastapi",
-    "fastapi.testclient",
-    "structlog",
-    "mpmath",
-    "pandas",
-    "psycopg",
-    "pytest",
-    "dp_accounting.pld.privacy_loss_distribution",
-]
-PROCESSOR, LONGEST = 150, 900  # seconds of a test run: what it computes, and what it takes on a busy machine
-_CLOSEST = 5
-ENOUGH = 45  # seconds of tests that a mutant has to live through
+ENOUGH = 20.0  # seconds that the tests of one mutant take where it is not mutated
 DEAD = ("killed", "timeout")
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A mutation of a file below src/dovetail."""
-
-    file: str
-    number: int
-    made: Mutation
-
-    @property
-    def id(self) -> str:
-        return f"{self.file}#{self.number}"
-
-
-def guarded(home: Path) -> Iterator[str]:
+def guarded(home: Path, guard: str) -> Iterator[str]:
     """Yield the files of a package that are mutated."""
+    for path in sorted((home / guard).rglob("*.py")):
+        if path.stem != "__init__" and (guard != "service" or path.stem in SERVICE):
+            yield str(path.relative_to(home))
+
+
+def chosen(home: Path, number: int, seed: int) -> dict[str, dict[str, Mutation]]:
+    """Return a sample of all mutants by package and name; small packages get more than their share."""
+    every: dict[str, dict[str, Mutation]] = {}
     for guard in GUARDS:
-        for path in sorted((home / guard).rglob("*.py")):
-            if path.stem != "__init__" and (guard != "service" or path.stem in SERVICE):
-                yield str(path.relative_to(home))
-
-
-def chosen(home: Path, number: int, seed: int, only: str) -> list[Mutant]:
-    """Return a sample of all mutants; small packages get more than their share."""
-    every: dict[str, list[Mutant]] = defaultdict(list)
-    for file in guarded(home):
-        if only in file:
+        every[guard] = {}
+        for file in guarded(home, guard):
             text = (home / file).read_text(encoding="utf-8")
-            every[file.split("/")[0]] += [Mutant(file, n, made) for n, made in enumerate(mutations(text))]
-    total = sum(map(len, every.values()))
+            inside = function_lines(compile(text, file, "exec"))
+            for place, made in enumerate(mutations(text)):
+                if any(first < made.line <= last for first, last in inside):
+                    every[guard][f"{file}#{place}"] = made
+    total, draw = sum(map(len, every.values())), random.Random(seed)
     print(f"{total} mutants are possible.", flush=True)
-    draw, found = random.Random(seed), list[Mutant]()
-    for listed in every.values():
+    sample = {}
+    for guard, listed in every.items():
         share = (len(listed) / total + 1 / len(every)) / 2
-        found += draw.sample(listed, min(len(listed), round(number * share)))
-    draw.shuffle(found)
-    return found
+        names = draw.sample(sorted(listed), min(len(listed), round(number * share)))
+        sample[guard] = {name: listed[name] for name in names}
+    return sample
 
 
-@cache
-def tests_for(file: str, tree: Path, source: Path) -> list[list[str]]:
-    """Return what a mutant of a module meets, in four parts: its own, closest, of its package, throughout."""
-    tests, package, stem = tree / "tests", file.split("/")[0], Path(file).stem
-    texts = {
-        path: path.read_text(encoding="utf-8")
-        for path in sorted(tests.rglob("test_*.py"))
-        if not LEFT_OUT & {*path.parts, path.stem}
-    }
-    names = public_names(tree / "src/dovetail" / file)
-    score = {path: sum(name in text for name in names) for path, text in texts.items()}
-    closest = sorted((path for path in texts if score[path]), key=lambda path: -score[path])[:_CLOSEST]
-    mirrors = [path for path in texts if path.stem == f"test_{stem}" and package in path.parts]
-    others = [path for path in texts if package in path.parts]
-    seen: set[Path] = set()
-    parts = []
-    for part in (
-        [source / "dovetail" / file, *mirrors],
-        closest,
-        others,
-        [tests / each for each in THROUGHOUT],
-    ):
-        part = [path for path in part if path not in seen]
-        seen.update(part)
-        parts.append([str(path) for path in part])
-    return parts
+def functions(code: CodeType) -> Iterator[CodeType]:
+    """Yield the functions of a module and the methods of its classes, not what is defined inside of them."""
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            if const.co_flags & 0x2:  # it has local variables of its own: a function and no class
+                yield const
+            else:
+                yield from functions(const)
 
 
-def public_names(path: Path) -> set[str]:
-    """Return what a module defines and others may use: functions, classes and their methods."""
-    defined = (ast.FunctionDef, ast.ClassDef)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
-    return {name for name in found if not name.startswith("_") and len(name) > 4}
+def function_lines(module: CodeType) -> list[tuple[int, int]]:
+    """Return the first and last line of every function."""
+    return [(code.co_firstlineno, max(all_lines(code))) for code in functions(module)]
 
 
-class WithoutServers:
-    """Leave out tests that start a database server, which takes longer than all others together."""
+def all_lines(code: CodeType) -> set[int]:
+    found = {line for _, _, line in code.co_lines() if line is not None}
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            found |= all_lines(const)
+    return found or {code.co_firstlineno}
+
+
+def mutate(file: str, home: Path, made: Mutation) -> bool:
+    """Replace the code of the function that a mutation is in; tell whether it could be found."""
+    original = (home / file).read_text(encoding="utf-8")
+    module = importlib.import_module("dovetail." + file.removesuffix(".py").replace("/", "."))
+    wrong = compile(made.applied(original), module.__file__ or file, "exec", dont_inherit=True)
+    for code in functions(wrong):
+        if code.co_firstlineno <= made.line <= max(all_lines(code)):
+            found = live_function(module, code)
+            if found is not None:
+                found.__code__ = code
+                return True
+    return False
+
+
+def live_function(module: Any, code: CodeType) -> FunctionType | None:
+    """Return the function of a module that was made from the code at the same place."""
+    owner: Any = module
+    *path, name = code.co_qualname.split(".")
+    for each in path:
+        owner = getattr(owner, each, None)
+    found = vars(owner).get(name) if owner is not None else None
+    for within in ("fget", "func", "__func__"):
+        if not isinstance(found, FunctionType):
+            found = getattr(found, within, found)
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    same = isinstance(found, FunctionType) and found.__code__.co_firstlineno == code.co_firstlineno
+    return found if same and len(found.__code__.co_freevars) == len(code.co_freevars) else None
+
+
+class Campaign:
+    """A plugin of pytest that runs the collected tests once for the map and then for every mutant."""
+
+    def __init__(self, guard: str, folder: Path, wanted: dict[str, Mutation]) -> None:
+        self.name, self.folder, self.wanted = guard.replace("/", "."), folder, wanted
+        self.home = folder / "tree/src/dovetail"
+        self.failed: str | None = None
 
     @staticmethod
     def pytest_collection_modifyitems(items: list[Any]) -> None:
-        items[:] = [item for item in items if "postgres_server" not in getattr(item, "fixturenames", ())]
+        servers = {"postgres_server", "postgres_url"}
+        items[:] = [item for item in items if not servers & set(getattr(item, "fixturenames", ()))]
+        items[:] = [item for item in items if item.path.stem not in LEFT_OUT]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        reached = self.mapped(session.items)
+        results = self.folder / "results.jsonl"
+        done = set(lines_of(results))
+        for name, made in self.wanted.items():
+            if name not in done:
+                line = self.tried(name, made, session.items, reached)
+                with results.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(line) + "\n")
+                print(line["verdict"], name, line["words"], line["by"], flush=True, file=sys.__stderr__)
+        return True
+
+    def mapped(self, items: list[Any]) -> dict[str, Any]:
+        """Return of every test that passes how long it takes and which lines it reaches."""
+        place = self.folder / f"map.{self.name}.json"
+        if not place.exists():
+            in_fork(lambda: self.measure(items, place), 3000)
+        return dict(json.loads(place.read_text(encoding="utf-8")))
+
+    def measure(self, items: list[Any], place: Path) -> int:
+        include = [f"{self.home}/{self.name.replace('.', '/')}/*"]
+        lines = coverage.Coverage(data_file=None, config_file=False, include=include)
+        seconds, wrong = {}, set()
+        lines.start()
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            lines.switch_context(item.nodeid)
+            begun = process_time()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            seconds[item.nodeid] = process_time() - begun
+            if self.failed:
+                wrong.add(item.nodeid)
+                self.failed = None
+        lines.stop()
+        data, found = lines.get_data(), defaultdict[str, dict[str, list[int]]](dict)
+        for file in data.measured_files():
+            for line, tests in data.contexts_by_lineno(file).items():
+                for test in tests:
+                    found[test].setdefault(file.partition("/dovetail/")[2], []).append(line)
+        told = {test: [spent, found.get(test, {})] for test, spent in seconds.items() if test not in wrong}
+        place.write_text(json.dumps(told), encoding="utf-8")
+        return 0
+
+    def tried(self, name: str, made: Mutation, items: list[Any], reached: dict[str, Any]) -> dict[str, Any]:
+        file = name.partition("#")[0]
+        first, last = made.lines
+        by_module = defaultdict[Path, list[tuple[float, Any]]](list)
+        for item in items:
+            seconds, lines = reached.get(item.nodeid, (0.0, {}))
+            if any(first <= line <= last for line in lines.get(file, ())):
+                by_module[item.path].append((seconds, item))
+        picked, total = list[Any](), 0.0
+        for listed in sorted(by_module.values(), key=lambda each: sum(seconds for seconds, _ in each)):
+            for seconds, item in sorted(listed, key=lambda pair: pair[0]):
+                total += seconds
+                if total <= ENOUGH or len(picked) < 3:
+                    picked.append(item)
+        note = self.folder / f"killer.{self.name}.txt"
+        note.write_text("", encoding="utf-8")
+        code = in_fork(lambda: self.run(file, made, picked, note), int(30 + 4 * total)) if picked else 0
+        verdict = {0: "survived" if picked else "no test", 1: "killed", 3: "not made"}.get(code, "timeout")
+        line = {"id": name, "file": file, "line": made.line, "words": made.words, "verdict": verdict}
+        return line | {
+            "by": note.read_text(encoding="utf-8"),
+            "tests": len(picked),
+            "of": sum(map(len, by_module.values())),
+        }
+
+    def run(self, file: str, made: Mutation, items: list[Any], note: Path) -> int:
+        if not mutate(file, self.home, made):
+            return 3
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                note.write_text(self.failed, encoding="utf-8")
+                return 1
+        return 0
 
 
-def run_tests(tree: Path, source: Path, tests: list[str], out: Path, reached: Path | None) -> None:
-    """Run tests in this process, which is a fork, and leave; note in a file which lines they reach."""
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR + 5))
-    os.environ["PYTHONPATH"] = str(source)
-    os.chdir(tree)
-    sys.path[:0] = [str(tree / "tests"), str(source)]
-    sink = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(sink, 1)
-    os.dup2(sink, 2)
-    pytest, hypothesis = map(importlib.import_module, ("pytest", "hypothesis"))
-    # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
+def in_fork(work: Any, seconds: int) -> int:
+    """Do something in a fork that may compute for so long, and return its exit code."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            code = work()
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    return os.waitstatus_to_exitcode(status)
+
+
+def collect(guard: str, folder: Path, wanted: dict[str, Mutation]) -> None:
+    """Collect the tests of a package and try its mutants."""
+    os.chdir(folder / "tree")
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
     hypothesis.settings.register_profile("few", max_examples=30, database=None, phases=phases)
     hypothesis.settings.load_profile("few")
-    quiet = ["--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning", "-p", "no:cacheprovider"]
-    include = [f"{source}/dovetail/{guard}/*" for guard in GUARDS]
-    lines = coverage.Coverage(data_file=None, config_file=False, include=include) if reached else None
-    if lines is not None:
-        lines.start()
-    options = ["-q", "-x", "-n0", "-m", QUICK, *quiet, f"--rootdir={tree}", *tests]
-    code = int(pytest.main(options, plugins=[WithoutServers()]))
-    if lines is not None and reached is not None and code in (0, 5):
-        lines.stop()
-        data = lines.get_data()
-        found = {name.partition("/dovetail/")[2]: data.lines(name) for name in data.measured_files()}
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        note = {"seconds": used.ru_utime + used.ru_stime, "lines": found}
-        reached.write_text(json.dumps(note), encoding="utf-8")
-    sys.stdout.flush()
-    os._exit(code)
+    options = ["-q", "-n0", "-m", QUICK, "--capture=no", "--tb=no", "-p", "no:cacheprovider"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--rootdir={folder / 'tree'}"]
+    tests = [f"tests/{each}" for each in dict.fromkeys(GUARDS[guard])]
+    pytest.main([*options, *tests], plugins=[Campaign(guard, folder, wanted)])
 
 
-def outcome(
-    tree: Path, source: Path, tests: list[str], out: Path, reached: Path | None = None
-) -> tuple[str, str]:
-    """Return what tests say of a mutant, and which one failed; one that does not end counts as failed."""
-    child = multiprocessing.get_context("fork").Process(
-        target=run_tests, args=(tree, source, tests, out, reached)
-    )
-    child.start()
-    child.join(LONGEST)
-    if child.exitcode is None:
-        os.killpg(child.pid or 0, 9)
-        child.join()
-    if child.exitcode in (0, 5):  # 5: no test was chosen
-        return "survived", ""
-    if child.exitcode in (1, 2, 3, 4):
-        lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
-        failed = [line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-        return "killed", (failed or ["collection"])[0]
-    return "timeout", ""
-
-
-_sound: dict[str, bool] = {}
-
-
-def passes(test: str, tree: Path, out: Path) -> bool:
-    """Tell whether a test that failed on a mutant passes on the code as it is."""
-    if test not in _sound:
-        path = tree / test.partition("[")[0].partition("::")[0].rpartition("../")[2]
-        named = test.partition("[")[0] if path.exists() else str(path)
-        _sound[test] = outcome(tree, tree / "src", [named], out)[0] == "survived"
-    return _sound[test]
-
-
-def processor_seconds() -> float:
-    """Return what all test runs of this worker have computed."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def written(place: Path, text: str) -> None:
-    """Write a module and forget what was compiled of it."""
-    place.write_text(text, encoding="utf-8")
-    for old in (place.parent / "__pycache__").glob(f"{place.stem}.*"):
-        old.unlink()
-
-
-def ordered(mutant: Mutant, parts: list[list[str]], notes: Path) -> Iterator[tuple[str, Path | None]]:
-    """Yield tests, each with the place of its note: a module's own, quick ones that reach it, others."""
-    first, last = mutant.made.lines
-    known, unknown = list[tuple[float, str, Path]](), list[tuple[str, Path]]()
-    yield parts[0][0], None
-    for test in (test for part in parts for test in part if test != parts[0][0]):
-        note = notes / f"{test.rpartition('/tests/')[2].replace('/', '.')}.json"
-        if not note.exists():
-            unknown.append((test, note))
-            continue
-        told = json.loads(note.read_text(encoding="utf-8"))
-        if any(first <= line <= last for line in told["lines"].get(mutant.file, [])):
-            own = test in parts[0]
-            known.append((told["seconds"] * (0.1 if own else 1), test, note))
-    yield from ((test, note) for test, note in unknown if test in parts[0])
-    yield from ((test, note) for _, test, note in sorted(known))
-    yield from ((test, note) for test, note in unknown if test not in parts[0])
-
-
-def tried(mutant: Mutant, tree: Path, source: Path, out: Path) -> dict[str, Any]:
-    """Return what became of a mutant."""
-    place = source / "dovetail" / mutant.file
-    original = (tree / "src/dovetail" / mutant.file).read_text(encoding="utf-8")
-    verdict, by, begun, met = "survived", "", monotonic(), 0
-    before = processor_seconds()
-    written(place, mutant.made.applied(original))
-    try:
-        for test, note in ordered(mutant, tests_for(mutant.file, tree, source), out.parent / "reached"):
-            if processor_seconds() - before > ENOUGH:
-                break
-            met += 1
-            verdict, by = outcome(tree, source, [test], out, note if note and not note.exists() else None)
-            if verdict != "survived":
-                if not passes(by or test, tree, out):
-                    raise AssertionError(f"{by or test} fails on the code as it is: {out}")
-                break
-    finally:
-        written(place, original)
-    spent = round(processor_seconds() - before, 1)
-    made = mutant.made
-    line = {"id": mutant.id, "file": mutant.file, "line": made.line, "words": made.words, "verdict": verdict}
-    return line | {"by": by, "files": met, "seconds": round(monotonic() - begun, 1), "processor": spent}
+def lines_of(results: Path) -> dict[str, dict[str, Any]]:
+    if not results.exists():
+        return {}
+    return {line["id"]: line for line in map(json.loads, results.read_text("utf-8").splitlines())}
 
 
 def report(lines: list[dict[str, Any]]) -> str:
@@ -304,45 +292,12 @@ def report(lines: list[dict[str, Any]]) -> str:
     rows = ["| package | mutants | killed | |", "|---|---|---|---|"]
     for package, (alive, dead) in counts.items():
         rows.append(f"| {package} | {alive + dead} | {dead} | {dead / max(alive + dead, 1):.1%} |")
-    rows.append("")
     living = sorted((line for line in lines if line["verdict"] not in DEAD), key=lambda each: str(each["id"]))
-    return "\n".join(rows + [f"{line['file']}:{line['line']} {line['words']}" for line in living])
-
-
-def worker(number: int, folder: Path, wanted: list[Mutant], done: set[str], workers: int) -> None:
-    """Try every so-many-th mutant."""
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    sys.dont_write_bytecode = False  # tests are compiled once
-    for each in LOADED:
-        importlib.import_module(each)
-    tree, source = folder / "tree", folder / f"source{number}"
-    for mutant in wanted[number::workers]:
-        if mutant.id not in done:
-            line = tried(mutant, tree, source, folder / f"out{number}.txt")
-            with (folder / "results.jsonl").open("a", encoding="utf-8") as out:
-                out.write(json.dumps(line) + "\n")
-            print(line["verdict"], line["seconds"], mutant.id, line["words"], flush=True)
-
-
-def prepared(folder: Path, workers: int) -> None:
-    """Copy the tree, once, and the sources for each worker."""
-    tree = folder / "tree"
-    if not tree.exists():
-        ignored = shutil.ignore_patterns(
-            ".git", ".venv*", "node_modules", "__pycache__", "site", "out", "dist"
-        )
-        shutil.copytree(ROOT, tree, ignore=ignored)
-    for number in range(workers):
-        source = folder / f"source{number}"
-        if not source.exists():
-            shutil.copytree(tree / "src", source)
-            compile_dir(source, quiet=2)
-
-
-def lines_of(results: Path) -> dict[str, dict[str, Any]]:
-    if not results.exists():
-        return {}
-    return {line["id"]: line for line in map(json.loads, results.read_text("utf-8").splitlines())}
+    told = [
+        f"{line['file']}:{line['line']} {line['verdict']}, {line['tests']} tests; {line['words']}"
+        for line in living
+    ]
+    return "\n".join([*rows, "", *told])
 
 
 def main() -> None:
@@ -350,26 +305,25 @@ def main() -> None:
     reading.add_argument("folder", type=Path)
     reading.add_argument("--number", type=int, default=400)
     reading.add_argument("--seed", type=int, default=1)
-    reading.add_argument("--only", default="", help="a part of the names of files")
-    reading.add_argument("--workers", type=int, default=2)
+    reading.add_argument("--only", choices=GUARDS, help="try the mutants of one package, in this process")
     given = reading.parse_args()
     folder = given.folder.resolve()
-    (folder / "reached").mkdir(parents=True, exist_ok=True)
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    prepared(folder, given.workers)
-    wanted = chosen(folder / "tree/src/dovetail", given.number, given.seed, given.only)
-    done = set(lines_of(folder / "results.jsonl"))
-    context = multiprocessing.get_context("spawn")
-    running = [
-        context.Process(target=worker, args=(number, folder, wanted, done, given.workers))
-        for number in range(given.workers)
-    ]
-    for process in running:
-        process.start()
-    while any(process.is_alive() for process in running):
-        sleep(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = folder / "tree"
+    if not tree.exists():
+        ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "site", "dist")
+        shutil.copytree(ROOT, tree, ignore=ignored)
+    wanted = chosen(tree / "src/dovetail", given.number, given.seed)
+    if given.only:
+        collect(given.only, folder, wanted[given.only])
+        return
+    command = [sys.executable, "-m", "mutants.campaign", str(folder), "--number", str(given.number)]
+    paths = os.pathsep.join([str(tree / "src"), str(tree / "tests")])
+    environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    for guard in GUARDS:
+        subprocess.run([*command, "--seed", str(given.seed), "--only", guard], env=environment, check=False)
     found = lines_of(folder / "results.jsonl")
-    text = report([found[each.id] for each in wanted if each.id in found])
+    text = report([found[name] for listed in wanted.values() for name in listed if name in found])
     (folder / "report.md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

@@ -13,12 +13,27 @@ from dovetail.service.endpoints import console
 from dovetail.service.settings import Limits
 
 
-def test_a_body_that_never_ends_is_given_up(started: Any) -> None:
-    house = started(limits=Limits(body_seconds=0.2))
-    sent: list[Any] = []
+async def silent() -> Any:
+    await asyncio.sleep(60)
+
+
+def dripping() -> Any:
+    """Return what sends a byte now and then, and ends at last."""
+    left = 60
 
     async def receive() -> Any:
-        await asyncio.sleep(60)
+        nonlocal left
+        await asyncio.sleep(0.02)
+        left -= 1
+        return {"type": "http.request", "body": b" ", "more_body": left > 0}
+
+    return receive
+
+
+@pytest.mark.parametrize("receive", [silent, dripping()], ids=["silent", "dripping"])
+def test_a_body_that_takes_too_long_is_given_up(started: Any, receive: Any) -> None:
+    house = started(limits=Limits(body_seconds=0.2))
+    sent: list[Any] = []
 
     async def send(message: Any) -> None:
         sent.append(message)

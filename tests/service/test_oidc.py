@@ -106,6 +106,31 @@ def test_a_provider_speaks_https() -> None:
         replace(PROVIDER, issuer="http://login.example.org")
 
 
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"issuer": PROVIDER.issuer, "jwks_uri": "http://login.example.org/keys"},
+        {"issuer": PROVIDER.issuer, "jwks_uri": "file:///etc/keys"},
+        {"issuer": "https://evil.example", "jwks_uri": "https://login.example.org/keys"},
+        {"issuer": PROVIDER.issuer},
+    ],
+)
+def test_keys_are_only_fetched_from_where_the_provider_itself_says_by_https(
+    house: Any, described: dict[str, str]
+) -> None:
+    fetched: list[str] = []
+
+    def fetch(address: str) -> Any:
+        fetched.append(address)
+        found = address.endswith("openid-configuration")
+        return described if found else KeySet([KEY]).as_dict(private=False)
+
+    house.app.service.tokens = Tokens(PROVIDER, fetch)
+    house.ledger.people.add("dora", address="dora@example.org")
+    assert asked(house, token(claims())).status_code == 401
+    assert fetched == ["https://login.example.org/.well-known/openid-configuration"]
+
+
 def test_a_provider_that_does_not_answer_is_not_asked_by_every_request(house: Any) -> None:
     fetched: list[str] = []
 

@@ -118,9 +118,11 @@ class Replay:
         self.sources.add((content["source"], dataset))
 
     def _on_protects(self, _sequence: int, dataset: int, content: Content) -> None:
-        # Free to change until the first charge.
-        _require(self.datasets[dataset]["protects"] is None or not self.charges[dataset, 0])
-        self.datasets[dataset]["protects"] = content["protects"]
+        # Free to change until the first charge, on whichever vintage.
+        made = self.datasets[dataset]
+        charged = any(kinds for (subject, _), kinds in self.charges.items() if subject == dataset)
+        _require(made["vintages"] == "shared" and (made["protects"] is None or not charged))
+        made["protects"] = content["protects"]
 
     def _on_policy(self, _sequence: int, dataset: int, content: Content) -> None:
         self.datasets[dataset] |= {"answers": content["answers"], "access": content["access"]}

@@ -1,0 +1,175 @@
+"""Events that do not follow from those before them: `verify` finds each, though its chain of hashes is whole.
+
+Whoever can write the file can compute hashes. A forged event takes the place of the next one here, so nothing
+but the replay stands against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from dovetail.errors import LedgerCorrupt
+from dovetail.ledger import Ledger
+from dovetail.ledger.replay import Replay
+from dovetail.ledger.schema import events
+from dovetail.privacy import Budget, Charge
+from dovetail.release.account import Reservation
+from ledger_cases import TENTH, asked
+
+Events = list[tuple[Any, ...]]
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Events:
+    """Return the events of a ledger in which everything happens."""
+    place = tmp_path_factory.mktemp("replay") / "all.ledger"
+    with Ledger.create(place) as ledger:
+        people = ledger.people
+        for name in ("ann", "bob"):
+            people.add(name)
+        people.make_key("ann")
+        one: Any = {"budget": Budget.pure(1), "protects": "a row added or removed"}
+        first = ledger.account("first", source="/a.csv", **one)
+        ledger.account("second", source="/b.csv", **one)
+        first.declare_disjoint()
+        first.declare_vintage("jan", complete=True)
+        first.declare_vintage("feb")
+        for name in ("ann", "bob"):
+            people.grant(name, "first", Budget.pure("0.5"))
+        people.grant("ann", "second", Budget.pure("0.5"))
+        jan = {"vintages": ("jan",)}
+        given = first.reserve(asked("one", TENTH, **jan))
+        assert isinstance(given, Reservation)
+        first.settle(given, "noised")
+        plan = first.open_plan("design", TENTH, 2, "ann", vintage=("jan",))
+        first.reserve(asked("two", Charge.zero(), plan=plan.id, **jan))
+    with Ledger.open(place) as ledger, ledger._store.reading() as connection:
+        return [tuple(row) for row in connection.execute(select(events).order_by(events.c.sequence))]
+
+
+class Told:
+    """The events of a kind, with their contents."""
+
+    def __init__(self, honest: Events) -> None:
+        self.honest = honest
+
+    def of(self, kind: str, place: int = -1) -> tuple[int, int, dict[str, Any]]:
+        sequence, _, _, dataset, content, _ = [row for row in self.honest if row[2] == kind][place]
+        return sequence, dataset, json.loads(content)
+
+
+def forged(honest: Events) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
+    """Yield what is wrong with an event, its kind, its dataset and its content."""
+    told = Told(honest)
+    next_ = honest[-1][0] + 1
+    (first, _, made), (second, _, _) = told.of("dataset", 0), told.of("dataset", 1)
+    jan, _, vintage = told.of("vintage", 0)
+    ann, _, _ = told.of("principal", 0)
+    bob, _, _ = told.of("principal", 1)
+    key, _, _ = told.of("key")
+    grant, _, allotted = told.of("grant", 0)
+    other, _, _ = told.of("grant", 1)
+    _, _, paid = told.of("reservation", 0)
+    _, _, planned = told.of("reservation", 1)
+    open_, _, _ = told.of("reservation", 1)
+    closed, _, answered = told.of("answer")
+    plan, _, opened = told.of("plan")
+    yield "a dataset with another number", "dataset", first, made | {"name": "third"}
+    yield "a name of nothing", "name", 999, {"name": "third"}
+    yield "a name that is taken", "name", second, {"name": "first"}
+    yield "another's name", "rename", second, {"name": "first"}
+    yield "a source of nothing", "source", 999, {"source": "/c.csv"}
+    yield "another protection after a charge", "protects", first, {"protects": "nobody"}
+    yield "a description of nothing", "description", 999, {"said": "{}"}
+    yield "a description that is no text", "description", first, {"said": 7}
+    yield "a month complete twice", "complete", first, {"vintage": jan}
+    yield "another's month complete", "complete", second, {"vintage": jan + 1}
+    yield "disjoint twice", "disjoint", first, {}
+    yield "a version of another's month", "version", second, {"vintage": jan, "version": "2"}
+    yield "a key of nobody", "key", 0, {"public": "x", "principal": 999, "sha256": "", "expires": None}
+    yield "a grant to nobody", "grant", first, allotted | {"grant": next_, "principal": 999}
+    yield "another's grant taken over", "grant", first, allotted | {"principal": bob}
+    yield "a grant of another dataset", "grant", second, allotted
+    yield "a grant revoked elsewhere", "revoked grant", second, {"grant": grant}
+    yield "somebody unknown who asks", "reservation", first, paid | {"by": 999}
+    yield "a charge that is borne elsewhere", "reservation", second, paid
+    yield (
+        "a charge to another's allotment",
+        "reservation",
+        first,
+        paid | {"on": [[subject if subject == first else other, month] for subject, month in paid["on"]]},
+    )
+    yield "more slots than are left", "reservation", first, planned | {"slots": 2}
+    yield "no slot", "reservation", first, planned | {"slots": 0}
+    yield "slots given back", "reservation", first, planned | {"slots": -1}
+    yield "another dataset's plan", "reservation", second, planned
+    yield "an attempt left out", "attempt", first, {"request": open_, "attempt": 3, "until": ""}
+    yield "an attempt elsewhere", "attempt", second, {"request": open_, "attempt": 2, "until": ""}
+    yield "a firing without a hold", "firing", first, {"request": open_, "attempt": 1, "more": False}
+    yield "answered twice", "answer", first, answered
+    yield "answered elsewhere", "answer", second, answered | {"request": open_}
+    yield "failed after an answer", "failure", first, {"request": answered["request"]}
+    yield "a migration to nowhere", "migration", 0, {"from": 2, "to": 3, "named": {}}
+    assert (ann, key, plan, closed, vintage["label"], opened["slots"]) == (ann, key, plan, closed, "jan", 2)
+
+
+def followed(listed: Events) -> Replay:
+    replay = Replay()
+    for row in listed:
+        replay.follow([row])
+    return replay
+
+
+def follows(listed: Events) -> bool:
+    try:
+        followed(listed)
+    except LedgerCorrupt:
+        return False
+    return True
+
+
+def test_what_happened_follows(honest: Events) -> None:
+    replay = followed(honest)
+    assert len(replay.requests) == 2
+    assert [row[9] for row in replay.plans.values()] == [1]
+
+
+def test_no_forged_event_follows(honest: Events) -> None:
+    last = honest[-1]
+    for wrong, kind, dataset, content in forged(honest):
+        row = (last[0] + 1, last[1], kind, dataset, json.dumps(content, separators=(",", ":")), "0" * 64)
+        assert not follows([*honest, row]), wrong
+
+
+def test_a_key_or_a_grant_is_revoked_once(honest: Events) -> None:
+    told = Told(honest)
+    (key, _, _), (grant, first, _) = told.of("key"), told.of("grant", 0)
+    for kind, dataset, content in (
+        ("revoked key", 0, {"key": key}),
+        ("revoked grant", first, {"grant": grant}),
+    ):
+        rows = [(honest[-1][0] + more, "", kind, dataset, json.dumps(content), "0" * 64) for more in (1, 2)]
+        followed([*honest, rows[0]])
+        with pytest.raises(LedgerCorrupt, match="does not follow"):
+            followed([*honest, *rows])
+
+
+def test_the_right_events_would_follow(honest: Events) -> None:
+    """What is told rightly is accepted, so the rest is refused for what is wrong in it."""
+    told = Told(honest)
+    open_, first, planned = told.of("reservation", 1)
+    _, _, answered = told.of("answer")
+    for kind, content in (
+        ("reservation", planned | {"slots": 1}),
+        ("attempt", {"request": open_, "attempt": 2, "until": ""}),
+        ("answer", answered | {"request": open_}),
+        ("failure", {"request": open_}),
+        ("name", {"name": "third"}),
+    ):
+        row = (honest[-1][0] + 1, honest[-1][1], kind, first, json.dumps(content, separators=(",", ":")), "")
+        followed([*honest, row])
