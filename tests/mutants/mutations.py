@@ -80,7 +80,8 @@ def _places(node: ast.AST, lines: tuple[int, int]) -> Iterator[tuple[ast.stmt | 
         if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST):
+            # Lengths that are the same anyway may be compared or not.
+            if not isinstance(child, ast.AST) or getattr(child, "arg", None) == "strict":
                 continue
             within = _header(child) if isinstance(child, ast.stmt) else lines
             if isinstance(child, (ast.stmt, ast.expr)) and not _is_text(child):

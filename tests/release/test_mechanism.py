@@ -51,6 +51,23 @@ def test_arrays_of_counts_beyond_64_bits_are_added_in_python() -> None:
         assert all(type(value) is int for value in cell)
 
 
+class Wide:
+    """Noise that is as wide as 64 bits allow."""
+
+    def __init__(self, *drawn: int) -> None:
+        self._drawn = drawn
+
+    def sample(self, size: int) -> Any:
+        return np.array(self._drawn[:size], np.int64)
+
+
+@pytest.mark.parametrize("drawn", [(2**63 - 1, 0), (0, 2**63 - 1), (2**62, -(2**62)), (-(2**63), 7)])
+def test_arrays_with_noise_near_64_bits_are_added_in_python(drawn: tuple[int, int]) -> None:
+    true = (2**62 - 1, 3)
+    (cell,) = noised([np.array(true)], [Component("level", COUNTED, 2)], [Wide(*drawn)]).cells  # type: ignore[list-item]
+    assert cell == tuple(a + b for a, b in zip(true, drawn, strict=True))
+
+
 def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row[:-1]
 

@@ -16,6 +16,7 @@ from dovetail.answers.provenance import day
 from dovetail.errors import StaleAnswer
 from dovetail.ledger import Ledger
 from dovetail.noise import Geometric
+from dovetail.release.stored_answers import accepted
 
 TEN = dv.Budget.pure(10)
 AGES = pyarrow.table({"age": list(range(100)), "sex": ["F", "M"] * 50})
@@ -192,6 +193,18 @@ def test_an_error_that_the_rows_decide_about_is_never_taken_for_enough(place: Pa
         session.mean("age", **bounds, spend=dv.Budget.pure(2))
         quote = session.quote(dv.Mean("age", **bounds), spend=dv.Budget.pure(1))
         assert quote.stored is None
+
+
+def test_where_one_of_several_questions_finds_keys_no_other_answer_serves(tmp_path: Path) -> None:
+    """Which keys show depends on the rows, so another noise is never said to be as good."""
+    found, counted = dv.Histogram("sex", keys="discover"), dv.Count()
+    budget = dv.Budget.approximate(10, "1e-3")
+    with dv.Session(AGES, name="people", budget=budget, ledger=tmp_path / "keys.ledger") as session:
+        pay: Any = {"within": 50, "delta": "1e-6"}
+        assert accepted(session.quote([counted], within=50)) is not None
+        assert accepted(session.quote([found], **pay)) is None
+        assert accepted(session.quote([found, counted], **pay)) is None
+        assert accepted(session.quote([counted], spend=dv.Budget.pure(1))) is None
 
 
 def test_a_batch_is_served_by_the_same_batch_only(place: Path) -> None:

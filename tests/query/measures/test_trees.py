@@ -18,6 +18,7 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
 from dovetail.query.neighbours import NEIGHBOURS
+from dovetail.workloads.tree_queries import range_error
 from neighbour_changes import changed, lies_below
 
 ROWS = [(number * number % 97, "ab"[number % 3 == 0], number % 500) for number in range(3000)]
@@ -92,6 +93,14 @@ def test_one_row_pays_once_for_each_level_and_a_replaced_one_twice(tmp_path: Pat
             assert error is not None
             answer = session.ranges("x", within=error * 2)
             assert answer.charge.epsilon_units < quote.charge.epsilon_units
+
+
+def test_the_error_of_ranges_is_that_of_the_worst_value() -> None:
+    measure: Any = dv.Ranges("x").checked(SCHEMA.table()).measure
+    noises, chance = (Geometric("0.3"),) * len(measure.components()), Fraction(1, 20)
+    tree = measure.tree()
+    errors = [range_error(tree, noises[0], 0, last).two_sided(chance) for last in range(tree.cells)]
+    assert measure.error(noises, chance) == Fraction(max(errors))
 
 
 def test_persons_are_protected_with_all_their_rows(tmp_path: Path) -> None:
