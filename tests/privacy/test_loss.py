@@ -380,3 +380,22 @@ def test_a_loss_is_drawn_into_given_axes() -> None:
     axes = Figure().add_subplot()
     assert privacy_loss(Geometric(1)).plot(ax=axes) is axes.figure
     assert axes.get_xlabel() == "privacy loss"
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("epsilon", [0.3, 0.8, 1.2])
+def test_both_directions_count_where_only_one_of_two_losses_is_symmetric(
+    epsilon: float, swapped: bool
+) -> None:
+    """Geometric noise and a mechanism that differs by direction, one after the other, against plain sums."""
+    p, q = ([0.8, 0.2], [0.5, 0.5]) if swapped else ([0.5, 0.5], [0.8, 0.2])
+    symmetric, other = privacy_loss(Geometric("0.5")), PrivacyLoss.from_pmfs(p, q)
+    yes = 1 / (1 + np.exp(-0.5))
+    deltas = []
+    for one, two in ((p, q), (q, p)):
+        pairs = [(a * yes, b * (1 - yes)) for a, b in zip(one, two, strict=True)]
+        pairs += [(a * (1 - yes), b * yes) for a, b in zip(one, two, strict=True)]
+        deltas.append(sum(max(a - np.exp(epsilon) * b, 0) for a, b in pairs))
+    assert deltas[0] != pytest.approx(deltas[1], abs=1e-3)
+    for joint in (symmetric.then(other), other.then(symmetric)):
+        assert joint.delta(epsilon) == pytest.approx(max(deltas), abs=1e-8)

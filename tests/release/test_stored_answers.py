@@ -195,6 +195,15 @@ def test_an_error_that_the_rows_decide_about_is_never_taken_for_enough(place: Pa
         assert quote.stored is None
 
 
+def test_an_answer_that_is_just_as_exact_as_asked_for_serves(place: Path) -> None:
+    with opened(place) as session:
+        (error,) = session.quote(dv.Count(), noise=Geometric(1)).errors()
+        assert error is not None
+        first = session.count(noise=Geometric(1))
+        assert session.count(within=error).reference == first.reference
+        assert not session.count(within=error - 1).stored
+
+
 def test_where_one_of_several_questions_finds_keys_no_other_answer_serves(tmp_path: Path) -> None:
     """Which keys show depends on the rows, so another noise is never said to be as good."""
     found, counted = dv.Histogram("sex", keys="discover"), dv.Count()

@@ -262,6 +262,7 @@ def test_the_cap_holds_whatever_analysts_do_together(started: Any) -> None:
     assert refused.status_code == 409
     assert refused.json()["remaining"] is None
     assert "0.05" not in refused.text
+    assert "pays for" not in refused.text, "what the rest would buy tells what others have spent"
     assert house.bob.get("/v1/datasets/adult").json()["all"] is None
     assert house.carl.get("/v1/datasets/adult").json()["all"]["spent"]["epsilon"] == "0.1"
 
