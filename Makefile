@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo serve console wheel test test-console test-spark test-versions lint check coverage mutants format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-http test-spark test-versions lint check coverage mutants format bench docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
@@ -27,8 +27,8 @@ wheel: .venv/ready console
 
 test: lint
 	.venv/bin/python -m pytest -n 2 -m "not spark and not browser"
-	@echo "Left out: the Spark suite (make test-spark), the console in a browser (make test-console), other Pythons and the oldest"
-	@echo "libraries (make test-versions)."
+	@echo "Left out: the Spark suite (make test-spark), the console in a browser (make test-console), requests made from the"
+	@echo "OpenAPI (make test-http), other Pythons and the oldest libraries (make test-versions)."
 
 test-console: .venv-console/ready console
 	.venv-console/bin/python console/interface.py
@@ -62,6 +62,10 @@ bench: .venv-bench/ready
 test-spark: .venv-spark/ready
 	.venv-spark/bin/python -m pytest -q -m spark
 
+# Requests that schemathesis makes from the OpenAPI of a service.
+test-http: .venv-fuzz/ready
+	.venv-fuzz/bin/python -m pytest -q -m schemathesis
+
 test-versions:
 	$(PYTHON) requirements/versions.py
 
@@ -78,8 +82,9 @@ paper: .venv/ready
 .venv-spark/ready: requirements/spark.lock
 .venv-docs/ready: requirements/docs.lock
 .venv-console/ready: requirements/console.lock
+.venv-fuzz/ready: requirements/fuzz.lock
 
-.venv/ready .venv-demo/ready .venv-bench/ready .venv-spark/ready .venv-docs/ready .venv-console/ready: pyproject.toml
+.venv/ready .venv-demo/ready .venv-bench/ready .venv-spark/ready .venv-docs/ready .venv-console/ready .venv-fuzz/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dovetail needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install $(PIP_FLAGS) -r $(filter %.lock,$^)

@@ -15,6 +15,7 @@ ENVIRONMENTS = {
     "spark": "spark,dev",
     "docs": "docs,plot",
     "console": "browser,dev",
+    "fuzz": "dev,fuzz",
 }
 BUILD = ["hatchling", "editables"]
 

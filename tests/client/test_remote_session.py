@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 import dovetail as dv
@@ -45,6 +46,9 @@ QUESTIONS = {
     "bins": lambda s: s.histogram("age", bins=[0, 30, 60, 90], **PAY),
     "sum": lambda s: s.sum("hours_per_week", low=1, high=99, step=1, **PAY),
     "mean": lambda s: s.mean("age", low=17, high=90, step=1, **PAY),
+    "sum by": lambda s: s.sum("age", low=17, high=90, step=1, by="sex", **PAY),
+    "mean by": lambda s: s.mean("age", low=17, high=90, step=1, by="sex", **PAY),
+    "variance by": lambda s: s.variance("age", low=17, high=90, step=1, by="sex", **PAY),
     "linear": lambda s: s.linear("sex", {"Female": 1, "Male": "-1/2"}, step="1/2", **PAY),
     "variance": lambda s: s.variance("age", low=17, high=90, step=1, **PAY),
     "std": lambda s: s.std("age", low=17, high=90, step=1, **PAY),
@@ -165,6 +169,40 @@ def test_an_online_run_over_http(house: House) -> None:
         assert one.interval()[0] <= one.value <= one.interval()[1]
         assert len(run.histogram("sex").value) == 2
         assert remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5")).id == run.id
+
+
+class Dropping(httpx2.BaseTransport):
+    """A proxy that loses the first reply to every request, after the service has done what it said."""
+
+    def __init__(self, inner: httpx2.BaseTransport) -> None:
+        self.inner, self.seen = inner, set[tuple[str, str | None]]()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        given = self.inner.handle_request(request)
+        sent = (f"{request.method} {request.url}", request.headers.get("Idempotency-Key"))
+        if sent not in self.seen:
+            self.seen.add(sent)
+            given.read()
+            raise httpx2.ReadError("lost", request=request)
+        return given
+
+
+def test_behind_a_proxy_that_drops_replies_nothing_is_paid_twice(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dovetail.client.connection.time.sleep", lambda _: None)
+    desk = house.people["ann"]
+    assert desk.key is not None
+    connection = ServiceConnection("http://localhost", desk.key, transport=Dropping(house.client._transport))
+    with RemoteSession(connection, "adult") as remote:
+        first = remote.count(**PAY)
+        plan = remote.plan(dv.Geometric("0.1"), queries=2)
+        second = remote.histogram("sex", plan=plan)
+        assert plan.left == 2
+        assert house.ledger.account("adult").spent() == first.charge + plan.charge
+        assert second.plan == plan.id
+        assert [each.left for each in remote.plans] == [1]
+    house.ledger.verify()
 
 
 def test_a_session_about_one_vintage(house: House) -> None:

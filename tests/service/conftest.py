@@ -73,6 +73,8 @@ class House:
         return {name: self.people["ann"].id if value == "PERSON" else value for name, value in body.items()}
 
     def __getattr__(self, name: str) -> Desk:
+        if name not in self.people:
+            raise AttributeError(name)
         return self.people[name]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -11,7 +12,7 @@ from pyarrow import parquet
 
 import dovetail as dv
 from dovetail.query.query_json import to_dict
-from dovetail.service.settings import Limits
+from dovetail.service.settings import Declared, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
 QUESTIONS: list[Any] = [
@@ -26,6 +27,14 @@ QUESTIONS: list[Any] = [
     dv.Ranges("age", 0, 100, 1),
     dv.Quantiles("age", (0.25, 0.5), 0, 100, 1),
     dv.Median("age", 0, 100, 1),
+    dv.Minimum("age", 0, 100, 1),
+    dv.Maximum("age", 0, 100, 1),
+    dv.Sum("age", 0, 100, 1, by=("sex",)),
+    dv.Mean("age", 0, 100, 1, by=("sex",)),
+    dv.Variance("age", 0, 100, 1, by=("sex",)),
+    dv.Quantiles("age", (0.5,), 0, 100, 1, by=("sex",)),
+    dv.Ranges("age", 0, 100, 1, by=("sex",)),
+    dv.Marginals("sex", "race", "income", way=2),
 ]
 
 
@@ -52,6 +61,37 @@ def test_every_kind_of_question_is_charged_as_quoted(house: Any, query: Any) -> 
     again = house.ann.get(f"/v1/answers/{given.json()['id']}").json()
     assert again["answers"][0]["rows"] == given.json()["answers"][0]["rows"]
     assert house.ann.post("/v1/datasets/adult/quotes", body).json()["stored"]["stored"] is True
+
+
+def test_a_workload_is_charged_as_quoted(house: Any) -> None:
+    asked = [to_dict(dv.Histogram("sex", "race")), to_dict(dv.Histogram("race")), to_dict(dv.Count())]
+    body = {"question": asked, "workload": True, "pay": {"spend": {"epsilon": "0.5"}}}
+    quoted = house.ann.post("/v1/datasets/adult/quotes", body).json()
+    given = house.ann.post("/v1/datasets/adult/answers", body | {"quote": quoted["digest"]}).json()
+    assert given["answers"][0]["charge"] == quoted["charge"]
+    assert dv.Charge.from_dict(quoted["charge"]) == house.ledger.account("adult").spent()
+
+
+def test_questions_about_persons_are_charged_as_quoted(started: Any, tmp_path: Path) -> None:
+    rows = "".join(f"p{n % 40},{20 + n % 50}\n" for n in range(100))
+    (tmp_path / "visits.csv").write_text("person,age\n" + rows)
+    schema = (
+        'schema = "dovetail.schema/1"\n[columns.person]\ntype = "text"\nkind = "id"\n'
+        '[columns.age]\ntype = "integer"\nlow = 0\nhigh = 120\n'
+    )
+    source = {"path": str(tmp_path / "visits.csv")}
+    visits = Declared("visits", source, dv.Budget.pure(3), schema=schema, unit="person", max_rows=3)
+    house = started(declared=(visits,))
+    asked = [dv.CountDistinct(), dv.Contributions(most_rows=5), dv.Sum("age", 0, 100, 1), dv.Count()]
+    spent = dv.Charge.zero()
+    for query in asked:
+        body = {"question": to_dict(query), "pay": {"spend": {"epsilon": "0.2"}}}
+        quoted = house.ann.post("/v1/datasets/visits/quotes", body).json()
+        given = house.ann.post("/v1/datasets/visits/answers", body | {"quote": quoted["digest"]})
+        assert given.status_code == 200, given.text
+        assert given.json()["answers"][0]["charge"] == quoted["charge"]
+        spent += dv.Charge.from_dict(quoted["charge"])
+    assert house.ledger.account("visits").spent() == spent
 
 
 def test_sql_gives_the_table_of_its_select(house: Any) -> None:
