@@ -267,7 +267,8 @@ def test_the_cap_holds_whatever_analysts_do_together(started: Any) -> None:
     assert house.carl.get("/v1/datasets/adult").json()["all"]["spent"]["epsilon"] == "0.1"
 
 
-SECRET = "row 17 holds 4711 in /srv/private/people.csv: SELECT income"
+# So long that no random identifier or time holds them by chance.
+SECRET = "row 48151623 holds 47110815 in /srv/private/people.csv: SELECT income"
 
 
 @pytest.mark.parametrize("layer", ["engine", "ledger", "noise", "pricing", "form"])
