@@ -19,9 +19,6 @@ from dovetail.query.field import MOST_CELLS, Constant, written
 from dovetail.query.measures import Component
 from dovetail.query.partitions import Cell, Discovered
 
-# Beyond this many cells noise is drawn as one array.
-_FEW = 64
-
 
 @dataclass(frozen=True, slots=True)
 class ReleasedCells:
@@ -130,6 +127,5 @@ def _read_cell(question: Question, cell: Sequence[Any]) -> Cell:
 
 def draws(noise: IntegerNoise, count: int) -> list[int]:
     """Draw noise for `count` cells."""
-    if count <= _FEW:
-        return [int(noise.sample()) for _ in range(count)]
-    return [int(value) for value in noise.sample(count)]  # type: ignore[union-attr]
+    drawn: list[int] = noise.sample(count).tolist()  # type: ignore[union-attr]
+    return drawn

@@ -68,9 +68,8 @@ def settled_one(tables: Tables, head: int, tail: int, source: Source) -> int:
     if step is None:
         return exactly(tables, word, tail, source)
     spans = tables.spans
-    return _placed(
-        tables, spans.lowest.item(step), spans.masks.item(step), spans.rows.item(step), tail, source
-    )
+    lowest, mask, row = spans.lowest.item(step), spans.masks.item(step), spans.rows.item(step)
+    return _placed(tables, lowest, mask, row, tail, source) if row else lowest + (tail & mask)
 
 
 def exactly(tables: Tables, word: int, tail: int, source: Source) -> int:
