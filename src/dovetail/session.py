@@ -160,15 +160,18 @@ class Session(AskingMarginals):
         self._check_place()
         return self._releaser.answer(quote)
 
-    def quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
-        """Price queries for a payment that was read elsewhere; see `quote`."""
-        return self._quoted(queries, payment)
+    def quoted(self, queries: Query | Iterable[Query], payment: Payment, *, stored: bool = True) -> Quote:
+        """Price queries for a payment that was read elsewhere; see `quote`.
+
+        Without `stored`, nobody looks for a stored answer: `answer` finds it anyway.
+        """
+        return self._quoted(queries, payment, stored=stored)
 
     def read_sql(self, text: str) -> Selection:
         """Read a SELECT into typed queries and the layout of its table; nothing is run."""
         return self._selection(text)
 
-    def _quoted(self, queries: Query | Iterable[Query], payment: Payment) -> Quote:
+    def _quoted(self, queries: Query | Iterable[Query], payment: Payment, *, stored: bool = True) -> Quote:
         from dovetail.pricing.quote import quote
 
         planned = payment.plan is not None or payment.queries is not None
@@ -178,7 +181,7 @@ class Session(AskingMarginals):
             made = quote(
                 self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
             )
-        return replace(made, stored=releaser.offered(made))
+        return replace(made, stored=releaser.offered(made)) if stored else made
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
         from dovetail.pricing.costly import check_costly

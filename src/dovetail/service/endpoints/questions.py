@@ -136,7 +136,9 @@ class Asker:
             queries = Workload(queries) if body.workload else queries
         plans = self.account.usable_plans(self.caller.name) if "plan" in body.pay else []
         payment = read_payment(body.pay, plans, key)
-        offered = self.session.quoted(queries, payment)
+        # An order finds a stored answer when it is carried out; only a digest tells of it before.
+        told = not isinstance(body, Ordering) or body.quote is not None
+        offered = self.session.quoted(queries, payment, stored=told)
         listed = (each.question for each in offered.asked if not each.question.discovers)
         cells = sum(question.cells * question.measure.numbers() for question in listed)
         if cells > self._limits.cells:
