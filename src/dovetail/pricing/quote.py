@@ -26,13 +26,13 @@ from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
 from dovetail.query.workload import Workload, listed_queries
 
-from .accuracy import cheapest_reaching
 from .calibration import noises_at_price, noises_composed, noises_within
 from .composition import at_price, charge_of, planned_charge
 from .measuring_ways import price_of, shared_price, ways_at_price
 from .partition_selection import threshold_for
 from .plans import noises_for, planned, slots_for
 from .stretching import scaled_noises
+from .ways_within import cheapest_reaching
 
 Noises = list[tuple[IntegerNoise, ...]]
 
