@@ -122,7 +122,7 @@ def test_whom_the_first_budget_protects_is_asked_and_a_flag_answers(run, tmp_pat
     assert "whether one row is in the data" in run(*words, "--rows").stdout
     run("release", "stays.csv", "--noise", "geometric:0.2", "--where", "ward = 'a'")
     assert (
-        "seems to tell persons apart"
+        "seems to identify persons"
         in run("ledger", "create", "stays.csv", "--dataset", "more", "--budget", "epsilon=1", code=2).stderr
     )
     run(

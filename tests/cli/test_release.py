@@ -42,7 +42,7 @@ def test_a_question_beyond_the_budget_is_exit_code_3(run) -> None:
     run(*EDUCATION, "--budget", "epsilon=1")
     refused = run("release", "adult", "--by", "sex", "--within", "5", code=3)
     assert refused.stdout == ""
-    assert "remains epsilon 0.46182" in refused.stderr
+    assert "only epsilon 0.46182 remains" in refused.stderr
     assert "Nothing was spent" in refused.stderr
 
 
