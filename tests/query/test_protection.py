@@ -57,7 +57,7 @@ def test_the_first_charge_must_say_whom_it_protects(tmp_path: Path) -> None:
             assert "patient_id seems to identify persons" in said
             assert "unit='patient_id' with max_rows=5 protects each person with all their rows" in said
             assert 'protects="rows" protects single rows' in said
-    with pytest.raises(InvalidParameter, match="seems to tell persons apart"):
+    with pytest.raises(InvalidParameter, match="seems to identify persons"):
         opened(tmp_path, "patient_id", queries=3)
     assert not (tmp_path / "a.ledger").exists()
 

@@ -127,7 +127,7 @@ def test_frames_without_a_label_say_that_it_is_about_the_rows_of_then(place: Pat
     again = asked(place, None)
     assert (again.stored, again.stale, again.versioned) == (True, False, False)
     assert "about the rows at that time: the data have no version" in str(again)
-    assert "rows of then" not in str(first)
+    assert "rows at that time" not in str(first)
     with pytest.warns(StaleAnswer, match="may have changed"):
         named = asked(place, "January")
     assert str(named).startswith(f"stored {day(first.answered_at)}; the data may have changed since\n")
