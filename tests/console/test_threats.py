@@ -196,6 +196,6 @@ def test_a_server_that_is_gone_says_what_is_safe(service: Running, signed_in: Ca
     service.stop()
     page.get_by_role("button", name="Ask for ε").click()
     page.get_by_text("The server does not answer.").wait_for()
-    assert "paid once at most" in page.content()
+    assert "charged at most once" in page.content()
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Try again").wait_for()
