@@ -114,7 +114,7 @@ def test_whom_it_protects_is_free_to_change_until_the_first_charge(tmp_path: Pat
             rows.plan(COST, queries=2)
         persons.count(noise=COST)
     rows.close()
-    with pytest.raises(BudgetMismatch, match=r"fixed by the first charge.*under another name"):
+    with pytest.raises(BudgetMismatch, match=r"The first charge fixed it.*under another name"):
         opened(tmp_path, "ward", "patient_id", protects="rows")
     with Ledger.open(place) as ledger:
         ledger.verify()
