@@ -92,6 +92,24 @@ def test_files_that_measure_a_time_in_different_units_are_refused(spark: Any, tm
         connect(Source.of("local[2]", table=str(tmp_path)))
 
 
+@pytest.mark.parametrize("units", [("ms",), ("ms", "us")])
+def test_a_table_of_the_user_s_with_milliseconds_is_refused_whatever_its_rows_are(
+    spark: Any, tmp_path: Path, units: tuple[str, ...]
+) -> None:
+    for unit in units:
+        at = pyarrow.array([0], pyarrow.int64()).view(pyarrow.timestamp(unit, "UTC"))
+        pyarrow.parquet.write_table(pyarrow.table({"at": at, "n": [1]}), tmp_path / f"{unit}.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    frame.createOrReplaceTempView("mixed")
+    for source in (Source.of(frame, name="rows"), Source.of(spark, name="rows", table="mixed")):
+        with pytest.raises(DataError, match="'at' comes from Parquet files that hold milliseconds"):
+            connect(source)
+    # Columns that are not asked about are not read.
+    assert ask(Source.of(frame.select("n"), name="rows"), Count("n = 1")) == [len(units)]
+    if len(units) == 1:
+        assert ask(Source.of(spark, name="rows", table=str(tmp_path)), Count("at IS NULL")) == [0]
+
+
 def test_a_column_of_nothing_but_missing_values_declares_no_type(spark: Any) -> None:
     source = Source.of(spark.sql("SELECT NULL AS x, 1 AS n"), name="rows")
     with pytest.raises(dv.InvalidQuery, match="The type of x is not declared"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger, store
@@ -18,6 +20,16 @@ def spent_from(path: Path) -> None:
     """Make a ledger that has spent something."""
     with Ledger.create(path) as ledger:
         ledger.account("visits", budget=Budget.pure(1)).reserve(asked())
+
+
+def test_a_ledger_that_nobody_closes_lets_go_of_its_file(tmp_path: Path) -> None:
+    closed: list[object] = []
+    ledger = Ledger.create(tmp_path / "test.ledger")
+    ledger.account("visits", budget=Budget.pure(1)).reserve(asked())
+    event.listen(ledger._store._own().writer.pool, "close", lambda *_: closed.append(None))
+    del ledger
+    gc.collect()
+    assert closed
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 511, 512, 1000, 4095, 4096, 5000, 8192, 20000])

@@ -161,6 +161,16 @@ def test_no_data_outside_of_the_roots(files: Any, source: Any) -> None:
     assert "secret" not in refused.text.replace(str(source.get("path")), "")
 
 
+@pytest.mark.parametrize("table", ["/etc/secret.parquet", "./secret.parquet", "file:///etc/secret.parquet"])
+def test_a_table_of_spark_s_named_by_a_request_is_no_path(started: Any, table: str) -> None:
+    carl = started(connections={"cluster": "local[2]"}).carl
+    source = {"connection": "cluster", "table": table}
+    body = {"name": "x", "source": source, "schema": {"columns": []}, "budget": {"epsilon": 1}}
+    for refused in (carl.post("/v1/drafts", {"source": source}), carl.post("/v1/datasets", body)):
+        assert refused.status_code == 400, refused.text
+        assert refused.json()["parameter"] == "table", refused.text
+
+
 def test_a_schema_gains_columns_and_a_change_is_a_version(files: Any) -> None:
     columns = [{"name": "age", "type": "integer", "low": 0, "high": 120}]
     body = {

@@ -227,7 +227,16 @@ def is_address(data: str) -> bool:
     >>> is_address("postgresql://db/clinic"), is_address("people.csv")
     (True, False)
     """
-    return data.startswith((*POSTGRES, *_SPARK))
+    return data.startswith(POSTGRES) or is_spark(data)
+
+
+def is_spark(address: str) -> bool:
+    """Tell whether an address is a Spark master.
+
+    >>> is_spark("local[2]"), is_spark("postgresql://db/clinic")
+    (True, False)
+    """
+    return address.startswith(_SPARK)
 
 
 def without_password(data: str) -> str:
@@ -249,7 +258,7 @@ def without_password(data: str) -> str:
 
 def _short_name(address: str, table: str) -> str:
     """Return the database and the table, or the last part of a path."""
-    if address.startswith(_SPARK):
+    if is_spark(address):
         return table.rstrip("/").rsplit("/", 1)[-1]
     try:
         database = urlsplit(address).path.strip("/")

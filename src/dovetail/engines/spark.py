@@ -20,7 +20,7 @@ from .engine import BATCH, Batches, ColumnBatches, in_columns
 from .failure import missing_extra, unreadable
 from .interrupts import interruptible
 from .source import Source
-from .spark_parquet import parquet_frame
+from .spark_parquet import check_times, parquet_frame
 from .spark_values import MILLISECONDS, date_part, date_start, family_of, spelled_value
 from .sql_fragments import Templates, placed, scaled, typed_constant
 
@@ -164,6 +164,7 @@ def _frame_of(source: Source) -> tuple[Any, set[str]]:
     The names are those of columns that hold milliseconds as whole numbers.
     """
     if hasattr(source.data, "sparkSession"):
+        check_times(source.data)
         return source.data, set()
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
@@ -172,7 +173,9 @@ def _frame_of(source: Source) -> tuple[Any, set[str]]:
         # Spark itself would look further, for files that "parquet.`name`" names.
         if not session.catalog.tableExists(source.table):
             raise DataError(f"Spark has no table {shown(source.table)}.")
-        return session.table(source.table), set()
+        frame = session.table(source.table)
+        check_times(frame)
+        return frame, set()
     if _PATTERN & set(source.table):
         raise DataError(
             f"Spark would read {shown(source.table)} as a pattern, because of one of the characters "

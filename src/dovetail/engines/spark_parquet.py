@@ -30,6 +30,27 @@ def parquet_frame(session: Any, path: str) -> tuple[Any, set[str]]:
     return session.read.options(**_OPTIONS).schema(StructType(fields)).parquet(path), narrow
 
 
+def check_times(frame: Any) -> None:
+    """Refuse a table of the user's whose times come from Parquet files in milliseconds.
+
+    Whether they do is said by the files' metadata, whatever the rows are.
+    """
+    times = {field.name for field in frame.schema if field.dataType.typeName().startswith("timestamp")}
+    if not times:
+        return
+    for name, narrow in _times(frame.sparkSession, _parquet_files(frame)):
+        if narrow and name in times:
+            raise DataError(
+                f"Column {shown(name)} comes from Parquet files that hold milliseconds, and Spark would fail "
+                "on one that does not fit into microseconds.",
+                "Give the path of the files as the table, or write them in microseconds.",
+            )
+
+
+def _parquet_files(frame: Any) -> list[str]:
+    return [file for file in frame.inputFiles() if file.endswith(".parquet")]
+
+
 def _milliseconds(times: Iterable[tuple[str, bool]]) -> set[str]:
     """Return the names that hold milliseconds, which must be so in every file."""
     found: dict[str, bool] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
@@ -87,7 +88,10 @@ class Store:
             reader = writer.execution_options(isolation_level="REPEATABLE READ")
         kept = KeptConnections(reader), KeptConnections(writer)
         shared = None if self.path is None else SharedCommits(kept[1], self.place, self._patience)
-        return _Engines(reader, writer, os.getpid(), *kept, shared)
+        made = _Engines(reader, writer, os.getpid(), *kept, shared)
+        # Python 3.13 would warn of connections that nobody closed, whenever it comes to collect them.
+        weakref.finalize(self, _let_go, made).atexit = False
+        return made
 
     def _own(self) -> _Engines:
         """Return this process's engines: a connection that was open across fork belongs to the parent."""
@@ -217,10 +221,15 @@ class Store:
 
     def close(self) -> None:
         """Close this process's connections."""
-        own = self._own()
-        for kept in (own.reading, own.writing):
-            kept.close()
-        own.writer.dispose()
+        _let_go(self._own())
+
+
+def _let_go(engines: _Engines) -> None:
+    if engines.owner != os.getpid():
+        return
+    for kept in (engines.reading, engines.writing):
+        kept.close()
+    engines.writer.dispose()
 
 
 def _shown(where: Path | URL) -> str:

@@ -103,7 +103,9 @@ def _address(name: str, said: Any) -> str:
     if not is_address(address) or "$" in address:
         # It may hold a password: it is not shown.
         raise InvalidParameter(
-            f"connections.{name}", "…", "postgresql://USER@HOST/DATABASE, in which every $NAME is set"
+            f"connections.{name}",
+            "…",
+            "postgresql://USER@HOST/DATABASE or a Spark master, in which every $NAME is set",
         )
     return address
 

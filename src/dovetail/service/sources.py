@@ -5,7 +5,8 @@
     {"connection": "clinic", "table": "visits"}      a table of a server; the configuration has its password
     {"shipped": "adult"}                             data that ship with the package
 
-Over HTTP only the first, third and last form are accepted: no free path, no address.
+Over HTTP only the first, third and last form are accepted: no free path, no address. Nor is a path that Spark
+would read as a table.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.engines import Source
-from dovetail.engines.source import FORMATS
+from dovetail.engines.source import FORMATS, is_spark
 from dovetail.errors import DataError, InvalidParameter
 from dovetail.query import Schema
 
@@ -56,10 +57,13 @@ def opened_sources(
     return Source.of([each.data for each in found], name=name, schema=schema)
 
 
-def check_form(said: object) -> Mapping[str, Any]:
+def check_form(said: object, settings: Settings) -> Mapping[str, Any]:
     """Return a source as a request may name it."""
     known = isinstance(said, Mapping) and set(said) in _FORMS
     if isinstance(said, Mapping) and known and all(isinstance(each, str) and each for each in said.values()):
+        address = settings.connections.get(said.get("connection", ""), "")
+        if is_spark(address) and "/" in said["table"]:
+            raise InvalidParameter("table", said["table"], "the name of a table in the catalog of Spark")
         return said
     raise InvalidParameter(
         "source",

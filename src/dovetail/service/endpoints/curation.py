@@ -141,7 +141,8 @@ def sources(request: Request) -> Reply[Sources]:
 def draft(body: DraftWish, request: Request) -> Reply[Draft]:
     """Every column waits for a review. Values and bounds come from rows: they show only where asked for."""
     in_role(request, "curator")
-    source = opened_source(check_form(body.source), service_of(request).settings, "draft", None)
+    settings = service_of(request).settings
+    source = opened_source(check_form(body.source, settings), settings, "draft", None)
     found = source.schema if source.shipped and source.schema is not None else Schema.draft(source)
     columns = []
     for each in found:
@@ -163,7 +164,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
         protected = {name: getattr(body, name) for name in ("unit", "max_rows", "max_cells", "neighbours")}
         declared = Declared(
             body.name,
-            dict(check_form(body.source)),
+            dict(check_form(body.source, service.settings)),
             read_budget("budget", body.budget),
             answers=body.answers,
             about=about,
