@@ -22,7 +22,8 @@ from dovetail.noise import (
     PiecewiseGeometric,
     TruncatedGeometric,
 )
-from dovetail.privacy import PrivacyLoss, privacy_loss
+from dovetail.privacy import PrivacyLoss, privacy_loss, profile
+from dovetail.privacy.fourier import tilted
 from loss_oracle import geometric_noises, simple_rates
 
 # Rates so far apart that no lattice holds both, uses without end, losses without a common unit.
@@ -35,6 +36,13 @@ CORNERS = {
     "infinite": lambda: privacy_loss(TruncatedGeometric("0.3", 40)).compose(20),
     "mixed": lambda: (
         privacy_loss(Geometric("1/3")).compose(9).then(privacy_loss(Geometric("0.1")).compose(400))
+    ),
+    "a gap": lambda: PrivacyLoss.from_pmfs([0.5, 0.4999, 1e-4], [0.4, 0.6 - 1e-9, 1e-9]).compose(30),
+    "many kinds": lambda: (
+        privacy_loss(LaplaceMixture(8, "2e-8", 97).rounded(), sensitivity=(3, 19, 37))
+        .then(privacy_loss(GeometricMixture("2e-5", 99, 65_487)).compose(3))
+        .then(privacy_loss(TruncatedGeometric(6, 16_066)).compose(276))
+        .compose(3228)
     ),
 }
 DELTAS = [*np.geomspace(1e-300, 0.999999, 30).tolist(), 0.5, 0.999, 1 - 2.0**-53, 1.0]
@@ -57,6 +65,27 @@ def test_a_larger_epsilon_never_has_a_larger_delta(name):
     points = np.linspace(0, top, 60)
     found = [loss.delta(float(point)) for point in points]
     assert all(more >= less for more, less in pairwise(found))
+
+
+@pytest.mark.parametrize("name", CORNERS)
+@pytest.mark.parametrize("delta", [0.5, 1e-6, 1e-279])
+def test_a_figure_takes_a_few_transforms_however_small_delta_is(name, delta, monkeypatch):
+    work = []
+
+    def counted(losses, tilt):
+        found = tilted(losses, tilt)
+        work.append(len(found.probabilities) * (len(found.lattice.factors) + 1))
+        return found
+
+    monkeypatch.setattr(profile, "tilted", counted)
+    loss = CORNERS[name]()
+    epsilon = loss.epsilon_at(delta)
+    assert len(work) <= 4
+    if epsilon < inf:
+        loss.delta(epsilon)
+        loss.above(epsilon)
+        assert len(work) <= 9
+    assert all(points <= 2**22 for points in work)
 
 
 @settings(max_examples=40)

@@ -18,8 +18,7 @@ from .moment_bounds import MomentBounds
 from .profile import Profile
 
 _NOTHING = 1e-12
-# A chance above t is at most delta(t - gap)/(1 - exp(-gap)), for every gap.
-_GAPS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+_LARGEST_GAP = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,12 @@ class OneWay:
         if self.single is not None:
             return _chance(self.single, limit, self.infinite())
         found, point = _beyond(self._rounded_up, limit, self.infinite())
-        gaps = (gap for gap in _GAPS if point >= gap)
-        return min(found, *(self.delta(point - gap) / -expm1(-gap) * (1 + ROUNDING) for gap in gaps), 1.0)
+        if self._rounded_up.finest.exact or point <= 0:
+            return found
+        # A chance above t is at most delta(t - gap)/(1 - exp(-gap)) for any gap; this one is about the best.
+        tilt = self._composed.tilt_at(point)
+        gap = min(log1p(1 / tilt) if tilt else _LARGEST_GAP, _LARGEST_GAP, point)
+        return min(found, self.delta(point - gap) / -expm1(-gap) * (1 + ROUNDING), 1.0)
 
     def below(self, limit: Fraction) -> float:
         """Return P(L < limit)."""
@@ -205,6 +208,10 @@ class OneWay:
         """delta(epsilon): of a single use from its list, of several by a ladder of tilts."""
         if self.single is not None:
             return _listed_curve(self.single)
+        return self._composed
+
+    @cached_property
+    def _composed(self) -> Profile:
         return Profile(self._dominating, self.infinite())
 
     @cached_property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, floor, inf, isfinite, log2, sqrt
+from math import exp, expm1, floor, inf, isfinite, log2, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ Parts: TypeAlias = Sequence[tuple[Atoms, int]]
 
 _NEGLIGIBLE = -42.0  # ln of the tilted mass that may fall outside the window
 _MOST_POINTS = 2**21
+_FEWEST_POINTS = 2**13
 _GRID_POINTS = 2**16
 _RAISED_POINTS = 2**14
 _PER_DEVIATION = 64
@@ -126,7 +127,7 @@ def _raised(parts: Parts, coarser: float, *, mirrored: bool) -> Lattice:
             return exact if not mirrored else _turned(exact)
     # Every loss rises by half a step on average, and the sum by that for each use: so the steps are fine.
     uses = sum(count for _, count in parts)
-    points = min(_RAISED_POINTS * uses, _MOST_POINTS // 2)
+    points = min(_RAISED_POINTS * uses, _most_points(parts) // 2)
     step = _power_of_two(max(_window_width(parts) / points, _finest(parts), coarser))
     factors = []
     for atoms, count in parts:
@@ -147,7 +148,7 @@ def _exactly(parts: Parts, coarser: float) -> Lattice | None:
     """Return the common lattice of all losses, if they have one that is wide enough."""
     units = [atoms.unit for atoms, _ in parts if atoms.unit is not None]
     unit = common_unit(units) if len(units) == len(parts) else None
-    if unit is None or unit < coarser or not _window_width(parts) / float(unit) < _MOST_POINTS:
+    if unit is None or unit < coarser or not _window_width(parts) / float(unit) < _most_points(parts):
         return None
     factors = []
     for atoms, uses in parts:
@@ -155,6 +156,16 @@ def _exactly(parts: Parts, coarser: float) -> Lattice | None:
         assert atoms.steps is not None
         factors.append(Factor(atoms.steps * int(atoms.unit / unit), atoms.log_masses, uses))
     return Lattice(float(unit), tuple(factors))
+
+
+def _most_points(different: Sequence[object]) -> int:
+    """Return how many steps a window may have: each of several different losses takes a transform of them.
+
+    >>> [_most_points(range(n)) // 2**10 for n in (1, 3, 4, 7, 8, 10**4)]
+    [2048, 2048, 1024, 1024, 512, 8]
+    """
+    share = 4 * _MOST_POINTS // (len(different) + 1)
+    return max(min(1 << (share.bit_length() - 1), _MOST_POINTS), _FEWEST_POINTS)
 
 
 def _width(atoms: Atoms) -> float:
@@ -183,7 +194,7 @@ def _finest(parts: Parts) -> float:
     widest = max(_width(atoms) for atoms, _ in parts)
     # Losses that hardly vary leave a width near 0; their size then sets the scale.
     size = max(float(np.max(np.abs(atoms.values))) for atoms, _ in parts)
-    return max(max(2 * _window_width(parts), 8 * widest) / _MOST_POINTS, size * 2.0**-44, 2.0**-60)
+    return max(max(2 * _window_width(parts), 8 * widest) / _most_points(parts), size * 2.0**-44, 2.0**-60)
 
 
 def _power_of_two(step: float) -> float:
@@ -202,6 +213,7 @@ class Tilted:
     log_scale: float
     before: float  # bound on the tilted mass to the left of the window
     beyond: float  # and to its right
+    error: float  # what every probability holds for rounding
 
     @property
     def values(self) -> Floats:
@@ -228,6 +240,13 @@ class Tilted:
         masses = np.log(self.probabilities[kept]) + exponents + pad
         return Curve(values, masses, infinite + lost, start if self.tilt else -inf)
 
+    def unseen(self, start: float) -> float:
+        """Return about how much of delta at `start` stands for errors and for what the window leaves out."""
+        if not self.tilt:
+            return self.before + self.beyond
+        errors = self.error / -expm1(-self.tilt * self.lattice.step)
+        return (self.before + errors) * exp(min(self.log_scale - self.tilt * start, 700.0))
+
 
 def tilted(losses: Placed, tilt: float) -> Tilted:
     """Return the distribution of the sum under a tilt, from one transform and its inverse.
@@ -250,11 +269,11 @@ def tilted(losses: Placed, tilt: float) -> Tilted:
     error += 16 * log2(points) * UNIT_ROUNDOFF * size
     # Sums are known modulo `points`; what wraps around can only add to what is there.
     probabilities = np.maximum(np.roll(whole, -(first % points)), 0.0)[: last - first + 1] + error
-    return Tilted(on, tilt, first, probabilities, on.log_moment(tilt), before, beyond)
+    return Tilted(on, tilt, first, probabilities, on.log_moment(tilt), before, beyond, error)
 
 
 def _unseen(on: Lattice, tilt: float) -> Tilted:
-    return Tilted(on, tilt, 0, np.empty(0), on.log_moment(tilt), before=1.0, beyond=0.0)
+    return Tilted(on, tilt, 0, np.empty(0), on.log_moment(tilt), before=1.0, beyond=0.0, error=0.0)
 
 
 def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
@@ -264,7 +283,7 @@ def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
     half = 9 * sqrt(variance) / on.step + 2
     while True:
         first, last = max(low, int(mean / on.step - half)), min(high, int(mean / on.step + half) + 1)
-        if last - first >= _MOST_POINTS:
+        if last - first >= _most_points(on.factors):
             return None
         rough = half * on.step / max(variance, on.step**2)
         right = -inf if last == high else _chernoff(on, tilt, last, rough)

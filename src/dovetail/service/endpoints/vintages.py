@@ -63,7 +63,7 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
         if any(each.label == body.label for each in account.vintages()):
             raise InvalidParameter("label", body.label, "a label that this dataset does not have yet")
         if body.source is not None:
-            _keep_source(service, caller, offer, body.label, dict(check_form(body.source)))
+            _keep_source(service, caller, offer, body.label, dict(check_form(body.source, service.settings)))
         account.declare_vintage(body.label, complete=body.complete, by=caller.name)
         if body.version is not None:
             account.set_version(body.version, vintage=body.label, by=caller.name)
