@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event, Timer, get_ident
+from time import sleep
 from typing import Any
 
 import duckdb
@@ -29,11 +30,17 @@ ENDLESS = "SELECT LENGTH(MD5(CAST(i AS VARCHAR))) AS n FROM range(100000000000) 
 
 
 @contextmanager
-def interrupted() -> Iterator[None]:
-    """Press Ctrl-C a moment into what follows, which must go on for longer."""
+def interrupted(ledger: Path | None = None) -> Iterator[None]:
+    """Press Ctrl-C a moment into what follows, and after the charge, which must go on for longer."""
+
+    def press() -> None:
+        while ledger is not None and not charged(ledger):
+            sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
     # Where the tests were started in the background, Ctrl-C is ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    pressing = Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    pressing = Timer(0.7, press)
     pressing.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -43,10 +50,18 @@ def interrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def charged(ledger: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as record:
+            return bool(record.execute("SELECT COUNT(*) FROM dovetail_attempts").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet, or held by the writer
+        return False
+
+
 def check_stopped(source: Any, table: str, folder: Path) -> None:
     ledger = folder / "b.ledger"
     with dv.Session(source, name="endless", table=table, budget=dv.Budget.pure(1), ledger=ledger) as session:
-        with interrupted():
+        with interrupted(ledger):
             session.count(where="n > 1", noise=dv.Geometric("0.25"))
         assert str(session.remaining) == "epsilon 0.75"
     with closing(sqlite3.connect(ledger)) as record:
