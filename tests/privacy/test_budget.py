@@ -162,3 +162,22 @@ def test_impossible_budgets_are_refused(make):
 def test_a_budget_prints_as_what_makes_it(budget: Budget, shown: str) -> None:
     assert repr(budget) == shown
     assert eval(shown) == budget
+
+
+def test_a_budget_is_read_from_its_whole_description_only() -> None:
+    whole = Budget.approximate(1, "1e-6").to_dict()
+    assert Budget.from_dict(whole) == Budget.approximate(1, "1e-6")
+    parts = [{name: value for name, value in whole.items() if name != left} for left in whole]
+    for wrong in [{}, *parts, whole | {"more": 1}, [*whole], "pure", None]:
+        with pytest.raises(InvalidParameter, match="currency"):
+            Budget.from_dict(wrong)  # type: ignore[arg-type]
+
+
+def test_what_remains_of_delta_is_half_of_it_once_something_is_spent() -> None:
+    """Half pays for events; a first charge may still choose to take all of it."""
+    budget = Budget.approximate(1, "1e-6")
+    assert budget.remaining(Charge.zero()).delta == Fraction(1, 10**6)
+    few = Charge.approximate("0.1", "1e-7")
+    assert budget.remaining(few).delta == Fraction(4, 10**7)
+    many = Charge.approximate("0.1", "6e-7")
+    assert budget.remaining(many).delta == Fraction(4, 10**7)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,3 +64,11 @@ def test_impossible_bounds_are_refused(bad):
         split_losses(Geometric(1), cells=1, per_cell=bad)
     with pytest.raises(InvalidParameter):
         split_losses(Geometric(1), cells=2, per_cell=1, total=bad)
+
+
+@pytest.mark.parametrize("name", ["cells", "per_cell", "total"])
+@pytest.mark.parametrize("wrong", [0, -1, True, 1.5, None])
+def test_bounds_of_a_person_are_whole_numbers_from_1(name: str, wrong: Any) -> None:
+    if (name, wrong) != ("total", None):
+        with pytest.raises(InvalidParameter, match=name):
+            split_losses(Geometric(1), **({"cells": 2, "per_cell": 2, "total": 3} | {name: wrong}))

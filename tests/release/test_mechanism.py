@@ -11,11 +11,12 @@ from scipy.stats import binomtest
 from dovetail.answers.threshold import Threshold
 from dovetail.noise import Geometric
 from dovetail.pricing.partition_selection import threshold_for
+from dovetail.privacy import Charge
 from dovetail.query.canonical import Question
 from dovetail.query.field import MOST_CELLS, Field
 from dovetail.query.measures import COUNTED, Component, Rows
 from dovetail.query.partitions import Discovered
-from dovetail.release.mechanism import discovered, noised
+from dovetail.release.mechanism import ReleasedCells, discovered, noised, read_released, write_released
 
 
 @pytest.mark.parametrize("kind", [tuple, np.array])
@@ -92,3 +93,10 @@ def test_too_many_keys_are_cut_by_their_noisy_counts_alone() -> None:
     assert released.found is not None
     assert min(cell[0] for cell in released.found) > 400  # type: ignore[type-var]
     assert list(released.found) == sorted(released.found)
+
+
+def test_found_keys_are_read_back_as_they_were_the_missing_one_too() -> None:
+    question = Question(Rows(), (Discovered(Field("word", "text")), Discovered(Field("n", "integer"))))
+    released = ReleasedCells(((5,), (7,), (9,)), (("a", 1), ("b", None), (None, None)))
+    stored = write_released([released], Charge.approximate(1))
+    assert read_released(stored, [question]) == [released]
