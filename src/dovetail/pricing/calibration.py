@@ -10,6 +10,7 @@ from typing import Any
 
 from dovetail.answers.plan import parts_per_slot
 from dovetail.errors import DovetailError, InvalidParameter
+from dovetail.exact.bisection import bracket
 from dovetail.noise import Geometric, IntegerNoise, StaircaseNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.canonical import Question
@@ -21,7 +22,8 @@ from .sensitivity import contribution, moves, units
 from .stretching import component_noises, covering_noises
 
 _UNIT = 10**9
-_STEPS = 24
+# How near to the largest rate that keeps a limit is near enough, relative to it.
+_CLOSE = 1e-7
 # Of fewer integers that move together, a delta cannot lower the error.
 _FEWEST_SHAPED, _MOST_SHAPED = 3, 10**6
 # A delta is only paid for a gain that shows.
@@ -168,14 +170,20 @@ def noise_of_plan(
 def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
     """Return the geometric noise that spends the budget: uses together have less than their sum of zeta."""
     assert budget.zeta_limit is not None
-    low, high = min(budget.zeta_limit, budget.epsilon_limit) / uses, budget.epsilon_limit / uses
-    for _ in range(_STEPS):
-        middle = Fraction(floor((low + high) / 2 * _UNIT), _UNIT)
-        if not low < middle < high:
-            break
-        fits = privacy_loss(Geometric(middle)).compose(uses).zeta <= budget.zeta_limit
-        low, high = (middle, high) if fits else (low, middle)
-    return Geometric(low)
+    limit = budget.zeta_limit
+    low, high = min(limit, budget.epsilon_limit) / uses, budget.epsilon_limit / uses
+
+    def fits(rate: float) -> bool:
+        return privacy_loss(Geometric(_whole_units(rate))).compose(uses).zeta <= limit
+
+    largest = bracket(float(high), float(low), fits, close=_CLOSE)[1] if low < high else low
+    # The sum of zeta fits in any case.
+    return Geometric(max(low, _whole_units(largest)))
+
+
+def _whole_units(rate: float | Fraction) -> Fraction:
+    """Round a rate down to whole billionths, in which charges are counted."""
+    return Fraction(floor(rate * _UNIT), _UNIT)
 
 
 def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
@@ -186,7 +194,7 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
     widths = units(question)
     shifts = _furthest(question, neighbours)
     if len(widths) == 1 and max(shifts) > 1 and _one_number(question, neighbours):
-        price = Fraction(floor(epsilon * _UNIT), _UNIT)
+        price = _whole_units(epsilon)
         if price > 0 and isinstance(stairs := _designed(shifts, epsilon=price), StaircaseNoise):
             return (stairs,)
     return component_noises(question, Geometric(_even_rate(epsilon, _total_shift(question, neighbours))))
@@ -207,7 +215,7 @@ def _total_shift(question: Question, neighbours: Neighbours) -> Fraction:
 def _even_rate(epsilon: Fraction, total: Fraction) -> Fraction:
     """Return the rate of noise that costs `epsilon` where so much moves."""
     # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
-    rate = Fraction(floor(epsilon / total * _UNIT), _UNIT)
+    rate = _whole_units(epsilon / total)
     if not rate:
         least = f"at least {float(total) / _UNIT:g} here: a ledger counts billionths"
         raise InvalidParameter("spend", float(epsilon), least, "Spend more, or ask for an accuracy.")

@@ -10,6 +10,7 @@ The result is a cell and nothing else: it has no interval, only a bound on its r
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -73,11 +74,9 @@ class QuantileChoice:
         values, place, counts = np.unique(self.scores(cells), return_inverse=True, return_counts=True)
         number = Uniform(int.from_bytes(bits.read(_WORD // 8), "little"), bits)
         law = _Law(self.rate, values.tolist(), counts.tolist())
-        low, high = 0, len(values) - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if number.below(law.upto(middle)) else (middle + 1, high)
-        return int(np.flatnonzero(place == low)[_below(int(counts[low]), bits)])
+        last = len(values) - 1
+        drawn = bisect_left(range(last), True, key=lambda score: number.below(law.upto(score)))
+        return int(np.flatnonzero(place == drawn)[_below(int(counts[drawn]), bits)])
 
     def rank_bound(self, cells: int, chance: Real) -> float:
         """Return how many rows the drawn cell may be off, but for `chance`, whatever the data are."""

@@ -12,6 +12,7 @@ from dovetail.answers.quote import Standing
 from dovetail.check import integer
 from dovetail.designer import Design
 from dovetail.errors import InvalidParameter
+from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
 from dovetail.privacy import Charge
@@ -142,10 +143,5 @@ def _answers_left(charge: Charge, standing: Standing) -> int:
     """Return how often a charge could still be paid, one after another."""
     budget, spent = standing.budget, standing.spent
     assert budget is not None
-    low, high = 0, 1
-    while high <= _MOST_ANSWERS and budget.allows(spent, charge.times(high)):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if budget.allows(spent, charge.times(middle)) else (low, middle)
-    return min(low, _MOST_ANSWERS)
+    too_many = least_whole(1, lambda n: n > _MOST_ANSWERS or not budget.allows(spent, charge.times(n)))
+    return too_many - 1
