@@ -13,8 +13,6 @@ SAYS = {
     "paper": "every table and figure of the paper",
     "session": "joins engine, ledger and noise",
     "client": "the same questions over HTTP",
-    "marginals": "the methods that ask for many tables at once",
-    "distributions": "the methods that ask for ranges, quantiles and spread",
     "asking": "the methods that ask, with all ways to pay",
     "ledger": "what was spent, by whom, durably",
     "online": "very many counts for one payment",

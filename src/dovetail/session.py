@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
+from dovetail.asking.marginals import AskingMarginals
 from dovetail.check import Real, choice
 from dovetail.engines import Source
 from dovetail.engines.versions import written
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
-from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
 from dovetail.progress import working
 from dovetail.query import Query, Schema

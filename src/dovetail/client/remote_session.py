@@ -13,8 +13,8 @@ from dovetail.answers.answer import Answer
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.answers.plan import Plan
 from dovetail.answers.quote import Quote
+from dovetail.asking.marginals import AskingMarginals
 from dovetail.errors import InvalidParameter
-from dovetail.marginals import AskingMarginals
 from dovetail.privacy import Budget, Remaining
 from dovetail.query.query_json import to_dict
 from dovetail.query.schema import Schema, Table

@@ -1,4 +1,4 @@
-"""The asking methods that every session has, with all ways to pay in their signatures."""
+"""The asking methods about counts, sums and means, and those that price or batch any query."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
     return asked
 
 
-class Asking(ABC):
+class AskingCounts(ABC):
     """Ask typed queries; a subclass knows where the data and the budget are.
 
     Pay for every answer in exactly one way: `within` (an error that is exceeded with probability at most

@@ -7,8 +7,9 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail import query as asked
-from dovetail.asking import Asking, listed_columns, paid
 from dovetail.check import Real
+
+from .counts_and_sums import AskingCounts, listed_columns, paid
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, ContributionsAnswer, Plan, RangeAnswer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dovetail.query.distributions import Kind
 
 
-class AskingDistributions(Asking):
+class AskingDistributions(AskingCounts):
     """Ask how the values of a column are distributed, in all rows or in each cell of the columns of `by`.
 
     Each row is clamped to [low, high] and rounded to a multiple of step; the schema gives those of

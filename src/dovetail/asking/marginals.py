@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail import query as asked
-from dovetail.asking import paid
 from dovetail.check import Real
-from dovetail.distributions import AskingDistributions
+
+from .counts_and_sums import paid
+from .distributions import AskingDistributions
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, MarginalsAnswer, Plan
