@@ -20,9 +20,10 @@ from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import Body, GivenNoise, read_noise
 from dovetail.service.computing import computing
+from dovetail.service.designer_reply_types import ComparisonForm, Density, DesignForm, EstimateForm
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
-from dovetail.service.reply_types import ComparisonForm, Density, DesignForm, EstimateForm, Reply
+from dovetail.service.reply_types import Reply
 from dovetail.service.routing import KeyRoute
 
 from .datasets import own_standing
