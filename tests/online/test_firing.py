@@ -67,6 +67,18 @@ def test_the_list_is_nearly_the_best_adversary() -> None:
         assert reached <= curve.loss().forward._profile.delta(epsilon) <= reached * 1.02 + 1e-6
 
 
+@pytest.mark.parametrize("nearly", ["0.99", "0.9", "0.75"])
+def test_the_list_dominates_tests_that_all_but_surely_fire(nearly: str) -> None:
+    """The sure test loses little here, so the best adversary takes the next one, whose failures lead far."""
+    chances = (Fraction(1), Fraction(nearly), Fraction(3, 10))
+    table = tuple(int(chance * WHOLE) for chance in chances)
+    curve = ResponseCurve(table, worst_step(table))
+    for epsilon in (0.1, 0.4, 0.8):
+        reached = float(best(chance_pairs(curve), Fraction(exp(epsilon)), 5))
+        assert reached > 1 - float(chances[1]) * exp(epsilon) + 0.01
+        assert reached <= curve.loss().forward._profile.delta(epsilon) <= reached * 1.02 + 1e-6
+
+
 @settings(max_examples=30, deadline=None)
 @given(curves(), st.sampled_from([1.25, 2.0, 8.0, 64.0]))
 def test_renyi_is_that_of_the_worst_test_repeated_for_ever(curve: ResponseCurve, order: float) -> None:
