@@ -140,4 +140,4 @@ def test_whom_the_first_budget_protects_is_asked_and_a_flag_answers(run, tmp_pat
     )
     Path("plain.csv").write_text("id,b\n1,2\n")
     noted = run("release", "plain.csv", "--noise", "geometric:0.2", "--budget", "epsilon=1").stderr
-    assert "If id tells persons apart" in noted
+    assert "If id identifies persons" in noted

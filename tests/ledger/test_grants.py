@@ -28,7 +28,7 @@ def test_an_allotment_ends_before_the_budget_does(ledger: Ledger, granted: Datas
         granted.reserve(asked(f"count {number}"))
     head = ledger.head
     with pytest.raises(
-        BudgetExceeded, match=r"your allotment for 'visits' .* remains epsilon 0\."
+        BudgetExceeded, match=r"only epsilon 0 remains of your allotment for 'visits'"
     ) as refused:
         granted.reserve(asked("more"))
     assert refused.value.remaining.epsilon == 0

@@ -86,7 +86,7 @@ def test_a_declared_id_counts_and_a_list_of_values_is_none(tmp_path: Path) -> No
 def test_a_bare_id_is_a_note(tmp_path: Path) -> None:
     with (
         opened(tmp_path, "id", "ward") as session,
-        pytest.warns(UndecidedUnit, match="If id tells persons apart"),
+        pytest.warns(UndecidedUnit, match="If id identifies persons"),
     ):
         session.count(noise=COST)
     with opened(tmp_path, "id", "ward") as session:
