@@ -200,11 +200,11 @@ def bounds_of_the_rows(patch: pytest.MonkeyPatch) -> None:
     """Take an upper bound from the rows."""
     quoted = dv.Session.quoted
 
-    def hasty(self: dv.Session, queries: Any, payment: Any) -> Any:
+    def hasty(self: dv.Session, queries: Any, payment: Any, **more: Any) -> Any:
         most = max(
             value for value in parquet.read_table(self.source.data)["x"].to_pylist() if value is not None
         )
-        return quoted(self, [replace(query, low=0, high=min(most, 9)) for query in queries], payment)
+        return quoted(self, [replace(query, low=0, high=min(most, 9)) for query in queries], payment, **more)
 
     patch.setattr(dv.Session, "quoted", hasty)
 

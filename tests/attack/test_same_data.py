@@ -89,7 +89,7 @@ def test_ledgers_in_the_user_s_folder_are_found_too(
 ) -> None:
     monkeypatch.setattr(location.os, "access", lambda *_: False)
     spend(months / "jan.csv")
-    assert len(list(home.iterdir())) == 1
+    assert len(list(home.glob("*.ledger"))) == 1
     with pytest.raises(LedgerError, match="Move that ledger"):
         spend(months)
 

@@ -21,6 +21,7 @@ EXTRAS = {
     "oidc",
     "client",
     "browser",
+    "fuzz",
     "plot",
     "pandas",
     "postgres",

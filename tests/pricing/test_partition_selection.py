@@ -381,5 +381,5 @@ def test_found_keys_can_be_listed_in_the_next_question(tmp_path: Path) -> None:
 
 
 def test_queries_are_values_and_count_distinct_needs_persons(tmp_path: Path) -> None:
-    with session(["a"], tmp_path) as asked, pytest.raises(InvalidQuery, match="whose rows"):
+    with session(["a"], tmp_path) as asked, pytest.raises(InvalidQuery, match="which column identifies them"):
         asked.batch([CountDistinct("word", keys="discover")], noise=Geometric(1), delta="1e-9")

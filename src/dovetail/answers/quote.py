@@ -124,7 +124,7 @@ class Quote:
     >>> from dovetail.query.measures import Rows
     >>> one = QuotedQuery(Question(Rows()), (Geometric(1),))
     >>> Quote((one,), Charge.approximate(1), Payment(), Standing(Budget.pure(3)), "add-remove")
-    cost        epsilon 1 in the worst case, zeta 1 on average
+    cost        epsilon 1 in the worst case
     error       ±3, with probability 95 %
     remains     epsilon 3
     affordable  yes

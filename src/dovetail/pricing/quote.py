@@ -53,7 +53,7 @@ def quote(
     >>> from dovetail.query import Count
     >>> from dovetail.query.schema import Schema
     >>> quote(Schema().table({}), Count(), Payment.of(within=5), Standing()).charge
-    <charge: epsilon 0.53818, zeta 0.53818>
+    <charge: epsilon 0.53818>
     """
     questions = tuple(_checked(query, table, persons) for query in listed_queries(queries))
     if payment.clamp and not all(map(never_negative, questions)):

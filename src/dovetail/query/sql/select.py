@@ -42,8 +42,8 @@ class Selection:
 def read_select(text: object, table: Table, names: Sequence[str] = (), unit: str | None = None) -> Selection:
     """Return what a text asks of a table, which it calls `data` or by one of `names`; `unit` names persons.
 
-    >>> from dovetail.query import ResultColumn, Schema
-    >>> table = Schema([ResultColumn("sex", "text", values=["F", "M"])]).table()
+    >>> from dovetail.query import Column, Schema
+    >>> table = Schema([Column("sex", "text", values=["F", "M"])]).table()
     >>> read_select("SELECT sex, COUNT(*) AS n FROM data GROUP BY sex ORDER BY n", table).queries
     (Histogram(columns=('sex',), keys=None, bins=None, where=None),)
     """
