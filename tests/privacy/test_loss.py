@@ -384,9 +384,7 @@ def test_a_loss_is_drawn_into_given_axes() -> None:
 
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("epsilon", [0.3, 0.8, 1.2])
-def test_both_directions_count_where_only_one_of_two_losses_is_symmetric(
-    epsilon: float, swapped: bool
-) -> None:
+def test_both_directions_count_if_only_one_loss_is_symmetric(epsilon: float, swapped: bool) -> None:
     """Geometric noise and a mechanism that differs by direction, one after the other, against plain sums."""
     p, q = ([0.8, 0.2], [0.5, 0.5]) if swapped else ([0.5, 0.5], [0.8, 0.2])
     symmetric, other = privacy_loss(Geometric("0.5")), PrivacyLoss.from_pmfs(p, q)
