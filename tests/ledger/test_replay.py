@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,8 +49,27 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Events:
         first.settle(given, "noised")
         plan = first.open_plan("design", TENTH, 2, "ann", vintage=("jan",))
         first.reserve(asked("two", Charge.zero(), plan=plan.id, **jan))
+    return recorded(place)
+
+
+def recorded(place: Path) -> Events:
     with Ledger.open(place) as ledger, ledger._store.reading() as connection:
         return [tuple(row) for row in connection.execute(select(events).order_by(events.c.sequence))]
+
+
+@pytest.fixture(scope="module")
+def fired(tmp_path_factory: pytest.TempPathFactory) -> Events:
+    """Return the events of two runs: the first has used all its updates, the other holds one of two."""
+    place = tmp_path_factory.mktemp("replay") / "runs.ledger"
+    with Ledger.create(place) as ledger:
+        account = ledger.account("data", budget=Budget.pure(1))
+        for name, fires in (("ann", 2), ("bob", 0)):
+            run = account.open_run("curve", TENTH, 2, name, (41, -17))
+            made = account.reserve(asked(name, analyst=name, plan=run.id, hold=True))
+            assert isinstance(made, Reservation)
+            for _ in range(fires):
+                account.fire(made, "7")
+    return recorded(place)
 
 
 class Told:
@@ -173,3 +193,23 @@ def test_the_right_events_would_follow(honest: Events) -> None:
     ):
         row = (honest[-1][0] + 1, honest[-1][1], kind, first, json.dumps(content, separators=(",", ":")), "")
         followed([*honest, row])
+
+
+def test_no_forged_firing_follows(fired: Events) -> None:
+    told = Told(fired)
+    (spent, data, _), (held, _, _) = told.of("reservation", 0), told.of("reservation", 1)
+    (over, _, _), (run, _, _) = told.of("plan", 0), told.of("plan", 1)
+    firing = {"request": held, "attempt": 1, "more": True, "answer": "7"}
+    settled = {"request": held, "answer": "7", "returned": run}
+    right = [("firing", firing), ("answer", settled)]
+    wrong = [
+        ("firing", firing | {"attempt": 2}),
+        ("firing", firing | {"more": False}),
+        ("firing", firing | {"request": spent}),
+        ("firing", firing | {"request": spent, "more": False}),
+        ("answer", settled | {"returned": over}),
+    ]
+    for follow, listed in ((True, right), (False, wrong)):
+        for kind, content in listed:
+            row = (fired[-1][0] + 1, fired[-1][1], kind, data, json.dumps(content), "0" * 64)
+            assert follows([*fired, row]) is follow, content

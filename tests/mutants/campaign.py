@@ -4,10 +4,12 @@
 
 For each package, pytest collects the tests of `GUARDS` once. They run once as they are, and which lines each
 test reaches is noted. Then every mutant is a fork of that process: the code of one function is replaced, and
-the tests that reach its statement are run, quick ones first, until one fails. A mutant costs what its tests
-cost and nothing else. Mutants of what runs at import (constants, defaults) are not made, and tests that start
-a database server or other processes are left out. The folder gets a copy of the tree, one line of JSON a
-mutant, and a report; a campaign that was stopped goes on where it was.
+the tests that reach its statement are run until one fails: first those of the module's own file, then quick
+ones. A mutant costs what its tests cost and nothing else. Mutants of what runs at import (constants,
+defaults) are not made, and tests that start a database server or other processes are left out.
+
+The folder gets a copy of the tree, one line of JSON a mutant, and a report; a campaign that was stopped goes
+on where it was. With `--again`, the tree is copied again, and what lives is tried with more tests.
 """
 
 from __future__ import annotations
@@ -16,13 +18,11 @@ import argparse
 import importlib
 import json
 import os
-import random
 import resource
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 from types import CodeType, FunctionType
@@ -32,32 +32,11 @@ import coverage
 import hypothesis
 import pytest
 
-from mutants.mutations import Mutation, mutations
+from mutants.mutations import Mutation
+from mutants.report import explanations, fate, lines_of, report
+from mutants.sample import GUARDS, all_lines, chosen, functions
 
 ROOT = Path(__file__).parents[2]
-THROUGHOUT = ("attack/test_exact_loss.py", "attack/test_budgets.py", "attack/test_privacy_audit.py")
-# What is mutated, by package, and the tests that should notice.
-GUARDS: dict[str, tuple[str, ...]] = {
-    "privacy": ("privacy", *THROUGHOUT[:1]),
-    "pricing": ("pricing", "query/measures", "answers/test_payment.py", *THROUGHOUT),
-    "query/measures": ("query/measures", "workloads", "answers", *THROUGHOUT),
-    "release": ("release", "test_session.py", "attack/test_compare.py", "pricing", *THROUGHOUT),
-    "ledger": ("ledger", "attack/test_ledger_bytes.py", *THROUGHOUT[1:]),
-    "online": ("online", "ledger/test_runs.py"),
-    "service": ("service", "client", "attack/test_compare_http.py"),
-}
-# Of a service, what decides who may do what.
-SERVICE = (
-    "authentication",
-    "cookies",
-    "gate",
-    "oidc",
-    "offers",
-    "service",
-    "bodies",
-    "sources",
-    "strict_json",
-)
 LEFT_OUT = (
     "test_crashes.py",
     "test_races.py",
@@ -66,59 +45,8 @@ LEFT_OUT = (
     "test_frozen_client.py",
 )
 QUICK = "not slow and not spark and not browser"
-ENOUGH = 20.0  # seconds that the tests of one mutant take where it is not mutated
-DEAD = ("killed", "timeout")
-
-
-def guarded(home: Path, guard: str) -> Iterator[str]:
-    """Yield the files of a package that are mutated."""
-    for path in sorted((home / guard).rglob("*.py")):
-        if path.stem != "__init__" and (guard != "service" or path.stem in SERVICE):
-            yield str(path.relative_to(home))
-
-
-def chosen(home: Path, number: int, seed: int) -> dict[str, dict[str, Mutation]]:
-    """Return a sample of all mutants by package and name; small packages get more than their share."""
-    every: dict[str, dict[str, Mutation]] = {}
-    for guard in GUARDS:
-        every[guard] = {}
-        for file in guarded(home, guard):
-            text = (home / file).read_text(encoding="utf-8")
-            inside = function_lines(compile(text, file, "exec"))
-            for place, made in enumerate(mutations(text)):
-                if any(first < made.line <= last for first, last in inside):
-                    every[guard][f"{file}#{place}"] = made
-    total, draw = sum(map(len, every.values())), random.Random(seed)
-    print(f"{total} mutants are possible.", flush=True)
-    sample = {}
-    for guard, listed in every.items():
-        share = (len(listed) / total + 1 / len(every)) / 2
-        names = draw.sample(sorted(listed), min(len(listed), round(number * share)))
-        sample[guard] = {name: listed[name] for name in names}
-    return sample
-
-
-def functions(code: CodeType) -> Iterator[CodeType]:
-    """Yield the functions of a module and the methods of its classes, not what is defined inside of them."""
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            if const.co_flags & 0x2:  # it has local variables of its own: a function and no class
-                yield const
-            else:
-                yield from functions(const)
-
-
-def function_lines(module: CodeType) -> list[tuple[int, int]]:
-    """Return the first and last line of every function."""
-    return [(code.co_firstlineno, max(all_lines(code))) for code in functions(module)]
-
-
-def all_lines(code: CodeType) -> set[int]:
-    found = {line for _, _, line in code.co_lines() if line is not None}
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            found |= all_lines(const)
-    return found or {code.co_firstlineno}
+# Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
+ENOUGH, PLENTY = 20.0, 120.0
 
 
 def mutate(file: str, home: Path, made: Mutation) -> bool:
@@ -154,8 +82,8 @@ def live_function(module: Any, code: CodeType) -> FunctionType | None:
 class Campaign:
     """A plugin of pytest that runs the collected tests once for the map and then for every mutant."""
 
-    def __init__(self, guard: str, folder: Path, wanted: dict[str, Mutation]) -> None:
-        self.name, self.folder, self.wanted = guard.replace("/", "."), folder, wanted
+    def __init__(self, guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> None:
+        self.name, self.folder, self.wanted, self.again = guard.replace("/", "."), folder, wanted, again
         self.home = folder / "tree/src/dovetail"
         self.failed: str | None = None
 
@@ -172,14 +100,11 @@ class Campaign:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
         reached = self.mapped(session.items)
-        results = self.folder / "results.jsonl"
-        done = set(lines_of(results))
         for name, made in self.wanted.items():
-            if name not in done:
-                line = self.tried(name, made, session.items, reached)
-                with results.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(line) + "\n")
-                print(line["verdict"], name, line["words"], line["by"], flush=True, file=sys.__stderr__)
+            line = self.tried(name, made, session.items, reached)
+            with (self.folder / "results.jsonl").open("a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+            print(line["verdict"], name, line["by"], flush=True, file=sys.__stderr__)
         return True
 
     def mapped(self, items: list[Any]) -> dict[str, Any]:
@@ -213,29 +138,37 @@ class Campaign:
         return 0
 
     def tried(self, name: str, made: Mutation, items: list[Any], reached: dict[str, Any]) -> dict[str, Any]:
-        file = name.partition("#")[0]
+        file = name.partition(":")[0]
         first, last = made.lines
         by_module = defaultdict[Path, list[tuple[float, Any]]](list)
         for item in items:
             seconds, lines = reached.get(item.nodeid, (0.0, {}))
             if any(first <= line <= last for line in lines.get(file, ())):
                 by_module[item.path].append((seconds, item))
-        picked, total = list[Any](), 0.0
-        for listed in sorted(by_module.values(), key=lambda each: sum(seconds for seconds, _ in each)):
-            for seconds, item in sorted(listed, key=lambda pair: pair[0]):
-                total += seconds
-                if total <= ENOUGH or len(picked) < 3:
-                    picked.append(item)
+        picked, total = self.picked(by_module, Path(file).stem)
         note = self.folder / f"killer.{self.name}.txt"
         note.write_text("", encoding="utf-8")
         code = in_fork(lambda: self.run(file, made, picked, note), int(30 + 4 * total)) if picked else 0
         verdict = {0: "survived" if picked else "no test", 1: "killed", 3: "not made"}.get(code, "timeout")
-        line = {"id": name, "file": file, "line": made.line, "words": made.words, "verdict": verdict}
+        line = {"id": name, "file": file, "line": made.line, "verdict": verdict}
         return line | {
             "by": note.read_text(encoding="utf-8"),
             "tests": len(picked),
             "of": sum(map(len, by_module.values())),
         }
+
+    def picked(self, by_module: dict[Path, list[tuple[float, Any]]], stem: str) -> tuple[list[Any], float]:
+        """Return the tests to run and how long they take: the module's own, then those of quick files."""
+        taken, total = list[Any](), 0.0
+        for path in sorted(
+            by_module,
+            key=lambda each: (each.stem != f"test_{stem}", sum(pair[0] for pair in by_module[each])),
+        ):
+            for seconds, item in sorted(by_module[path], key=lambda pair: pair[0]):
+                if total + seconds <= (PLENTY if self.again else ENOUGH) or len(taken) < 3:
+                    taken.append(item)
+                    total += seconds
+        return taken, total
 
     def run(self, file: str, made: Mutation, items: list[Any], note: Path) -> int:
         if not mutate(file, self.home, made):
@@ -264,40 +197,39 @@ def in_fork(work: Any, seconds: int) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def collect(guard: str, folder: Path, wanted: dict[str, Mutation]) -> None:
+def collect(guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> None:
     """Collect the tests of a package and try its mutants."""
     os.chdir(folder / "tree")
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
-    hypothesis.settings.register_profile("few", max_examples=30, database=None, phases=phases)
+    examples = 100 if again else 30
+    hypothesis.settings.register_profile("few", max_examples=examples, database=None, phases=phases)
     hypothesis.settings.load_profile("few")
     options = ["-q", "-n0", "-m", QUICK, "--capture=no", "--tb=no", "-p", "no:cacheprovider"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--rootdir={folder / 'tree'}"]
     tests = [f"tests/{each}" for each in dict.fromkeys(GUARDS[guard])]
-    pytest.main([*options, *tests], plugins=[Campaign(guard, folder, wanted)])
+    pytest.main([*options, *tests], plugins=[Campaign(guard, folder, wanted, again)])
 
 
-def lines_of(results: Path) -> dict[str, dict[str, Any]]:
-    if not results.exists():
-        return {}
-    return {line["id"]: line for line in map(json.loads, results.read_text("utf-8").splitlines())}
+def copied(folder: Path, again: bool) -> Path:
+    """Return a copy of the tree that stays as it is while others work on the tree itself."""
+    tree = folder / "tree"
+    if again:
+        shutil.rmtree(tree, ignore_errors=True)
+        for place in folder.glob("map.*.json"):
+            place.unlink()
+    if not tree.exists():
+        ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "site", "dist")
+        shutil.copytree(ROOT, tree, ignore=ignored)
+    return tree
 
 
-def report(lines: list[dict[str, Any]]) -> str:
-    """Return a table by package, and every mutant that lives."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for line in lines:
-        counts[line["file"].split("/")[0]][line["verdict"] in DEAD] += 1
-    counts["all"] = [sum(each[place] for each in counts.values()) for place in (0, 1)]
-    rows = ["| package | mutants | killed | |", "|---|---|---|---|"]
-    for package, (alive, dead) in counts.items():
-        rows.append(f"| {package} | {alive + dead} | {dead} | {dead / max(alive + dead, 1):.1%} |")
-    living = sorted((line for line in lines if line["verdict"] not in DEAD), key=lambda each: str(each["id"]))
-    told = [
-        f"{line['file']}:{line['line']} {line['verdict']}, {line['tests']} tests; {line['words']}"
-        for line in living
-    ]
-    return "\n".join([*rows, "", *told])
+def left(guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> dict[str, Mutation]:
+    """Return the mutants of a package that are still to be tried."""
+    done, why = lines_of(folder), explanations()
+    if again:
+        done = {name: line for name, line in done.items() if fate(line, why) != "open"}
+    return {name: made for name, made in wanted.items() if name not in done}
 
 
 def main() -> None:
@@ -305,24 +237,24 @@ def main() -> None:
     reading.add_argument("folder", type=Path)
     reading.add_argument("--number", type=int, default=400)
     reading.add_argument("--seed", type=int, default=1)
+    reading.add_argument("--again", action="store_true", help="try what lives again, with the tests of today")
     reading.add_argument("--only", choices=GUARDS, help="try the mutants of one package, in this process")
     given = reading.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    tree = folder / "tree"
-    if not tree.exists():
-        ignored = shutil.ignore_patterns(".git", ".venv*", "node_modules", "site", "dist")
-        shutil.copytree(ROOT, tree, ignore=ignored)
+    tree = folder / "tree" if given.only else copied(folder, given.again)
     wanted = chosen(tree / "src/dovetail", given.number, given.seed)
     if given.only:
-        collect(given.only, folder, wanted[given.only])
+        collect(given.only, folder, left(given.only, folder, wanted[given.only], given.again), given.again)
         return
-    command = [sys.executable, "-m", "mutants.campaign", str(folder), "--number", str(given.number)]
+    command = [sys.executable, "-m", "mutants.campaign", str(folder)]
+    command += ["--number", str(given.number), "--seed", str(given.seed)] + ["--again"] * given.again
     paths = os.pathsep.join([str(tree / "src"), str(tree / "tests")])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     for guard in GUARDS:
-        subprocess.run([*command, "--seed", str(given.seed), "--only", guard], env=environment, check=False)
-    found = lines_of(folder / "results.jsonl")
+        if left(guard, folder, wanted[guard], given.again):
+            subprocess.run([*command, "--only", guard], env=environment, check=False)
+    found = lines_of(folder)
     text = report([found[name] for listed in wanted.values() for name in listed if name in found])
     (folder / "report.md").write_text(text + "\n", encoding="utf-8")
     print(text)

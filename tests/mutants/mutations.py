@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 _PAIRS = (("min", "max"), ("ceil", "floor"), ("any", "all"), ("minimum", "maximum"), ("upper", "lower"))
 _NAMES = {pair[side]: pair[1 - side] for pair in _PAIRS for side in (0, 1)}
+# Lengths that are the same anyway may be compared or not, and a warning may name another line.
+_UNSEEN = ("strict", "stacklevel")
 # Larger numbers are sizes, precisions and tolerances, where a little more or less is as good.
 _SMALL = 16
 
@@ -74,21 +77,51 @@ def mutations(text: str) -> Iterator[Mutation]:
             yield Mutation(kind, node, ast.unparse(changed), lines)
 
 
+def named_mutations(file: str, text: str) -> Iterator[tuple[str, Mutation]]:
+    """Yield the mutations of a file, each with a name that holds until its own line changes."""
+    lines, seen = text.splitlines(), Counter[str]()
+    for made in mutations(text):
+        name = named(file, lines[made.line - 1].strip(), made.words)
+        seen[name] += 1
+        yield f"{name} #{seen[name]}", made
+
+
+def named(file: str, line: str, words: str) -> str:
+    return f"{file}: {line} | {words}"
+
+
 def _places(node: ast.AST, lines: tuple[int, int]) -> Iterator[tuple[ast.stmt | ast.expr, tuple[int, int]]]:
     """Yield every statement and expression that a mistake could be in: no annotation, no message."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            # Lengths that are the same anyway may be compared or not.
-            if not isinstance(child, ast.AST) or getattr(child, "arg", None) == "strict":
+            if not isinstance(child, ast.AST) or getattr(child, "arg", None) in _UNSEEN:
                 continue
             within = _header(child) if isinstance(child, ast.stmt) else lines
             if isinstance(child, (ast.stmt, ast.expr)) and not _is_text(child):
                 yield child, within
             # What an error says is not looked at, only whether it is raised.
-            if not isinstance(child, (ast.Raise, ast.Assert, ast.JoinedStr)) and not _is_type(child):
-                yield from _places(child, within)
+            if not isinstance(child, (ast.Raise, ast.Assert, ast.JoinedStr)) and not _is_for_readers(child):
+                pad = _is_pad(child)
+                yield from (each for each in _places(child, within) if not (pad and _is_number(each[0])))
+
+
+def _is_pad(node: ast.AST) -> bool:
+    """Tell whether a product is room for rounding errors, of which a little more or less is as good.
+
+    >>> [_is_pad(ast.parse(each, mode="eval").body) for each in ("(x + 8) * ROUNDING", "(x + 8) * 4 / 3")]
+    [True, False]
+    """
+    if isinstance(node, ast.Name):
+        return node.id in ("ROUNDING", "UNIT_ROUNDOFF", "BLUR")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return _is_pad(node.left) or _is_pad(node.right)
+    return False
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant)
 
 
 def _header(statement: ast.stmt) -> tuple[int, int]:
@@ -102,14 +135,17 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _is_type(node: ast.AST) -> bool:
-    """Tell whether something only serves readers: aliases of types, imports for them, lists of names."""
+def _is_for_readers(node: ast.AST) -> bool:
+    """Tell whether something only serves readers: types, lists of names, what is logged or said."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     if isinstance(node, ast.AnnAssign):
         return "TypeAlias" in ast.unparse(node.annotation)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id in ("cast", "TypeVar", "NewType", "getattr", "isinstance")
+        names = ("cast", "TypeVar", "NewType", "getattr", "isinstance")
+        return node.func.id in names or node.func.id.startswith("Invalid")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("info", "warn")
     return isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0])
 
 

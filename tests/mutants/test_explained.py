@@ -1,0 +1,21 @@
+"""An explanation of a mutant that lives ends with the line that it is about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import dovetail
+from mutants.mutations import named_mutations
+from mutants.report import explanations
+
+HOME = Path(dovetail.__file__).parent
+
+
+def test_every_explanation_is_about_a_mutant_of_the_code_as_it_is() -> None:
+    by_file = defaultdict[str, set[str]](set)
+    for name in explanations():
+        by_file[name.partition(":")[0]].add(name)
+    for file, names in by_file.items():
+        text = (HOME / file).read_text(encoding="utf-8")
+        assert names <= {name.rpartition(" #")[0] for name, _ in named_mutations(file, text)}
