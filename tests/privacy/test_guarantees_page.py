@@ -23,7 +23,7 @@ def test_the_other_figures_hold():
     assert "that is 0.037" in PAGE
     assert delta_from_zeta("0.328", 1) == pytest.approx(0.037, abs=5e-4)
     falling = PiecewiseGeometric(("2.444", "0.103"), (2,))
-    assert "5.10, 2 and 2 in two cells 9.78" in PAGE
+    assert "5.10, but 2 and 2 in two cells lose 9.78" in PAGE
     assert privacy_loss(falling, sensitivity=4).epsilon == pytest.approx(5.10, abs=0.01)
     assert privacy_loss(falling, sensitivity=(2, 2)).epsilon == pytest.approx(9.78, abs=0.01)
     assert "that delta is 0.0077" in PAGE
