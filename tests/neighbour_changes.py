@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
 
 Change = list[list[int]]
 """Of each component, by how much each of its integers moved, but for those that did not."""
 
 
-def changed(question: Question, one: Sequence[Sequence[int]], another: Sequence[Sequence[int]]) -> Change:
+def changed(question: CheckedQuery, one: Sequence[Sequence[int]], another: Sequence[Sequence[int]]) -> Change:
     """Return what moved, component by component."""
     ends = [0]
     for component in question.measure.components():

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from dovetail.noise import IntegerNoise
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.lattice import Lattice
 from dovetail.query.measures import (
     COUNTED,
@@ -163,9 +163,9 @@ class AskLadder:
     keys: Any = None
     step: Any = 1
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         steps = Steps(lattice(self.column, self.low, self.high, self.step, table))
-        return Question(Ladder(steps), axes_of(self.by, self.keys, None, table))
+        return CheckedQuery(Ladder(steps), axes_of(self.by, self.keys, None, table))
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,6 @@ class AskDeviation:
     high: int
     by: tuple[str, ...] = ()
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         measure = Deviation(lattice(self.column, self.low, self.high, 1, table))
-        return Question(measure, axes_of(self.by, None, None, table))
+        return CheckedQuery(measure, axes_of(self.by, None, None, table))

@@ -10,7 +10,7 @@ import pytest
 import dovetail as dv
 from dovetail.answers.bounds import bounded
 from dovetail.query import Count, CountDistinct, Histogram, Mean, Schema, Sum
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Persons
 
@@ -59,7 +59,9 @@ def test_where_rows_are_protected_nothing_is_left_out(tmp_path: Path) -> None:
 
 def asked(query: dv.Count | Sum, rows: int, cells: int) -> str:
     question = query.checked(SCHEMA.table())
-    said = bounded(Question(question.measure, question.axes, None, Persons(Field("id", "text"), rows, cells)))
+    said = bounded(
+        CheckedQuery(question.measure, question.axes, None, Persons(Field("id", "text"), rows, cells))
+    )
     assert said is not None
     return said.removesuffix("; rows without id are left out")
 

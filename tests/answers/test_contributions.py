@@ -14,7 +14,7 @@ from dovetail.answers import Answer, ContributionsAnswer, read_answer
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query import Column, Contributions, Schema
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Persons
 
@@ -28,7 +28,7 @@ def answer(
 ) -> ContributionsAnswer:
     asked = Contributions(("ward",) if cells else (), len(rows), len(cells) or None).checked(SCHEMA.table())
     persons = asked.measure.tallied(Persons(Field("id", "text"), 0, 0))
-    question = Question(asked.measure, (), None, persons)
+    question = CheckedQuery(asked.measure, (), None, persons)
     noises = (noise,) * len(asked.measure.components())
     when, left = datetime(2026, 1, 31, tzinfo=UTC), Remaining(Fraction(1))
     made = ((*rows, *cells),)

@@ -22,7 +22,7 @@ from dovetail.answers.layout import laid_out
 from dovetail.answers.table import TableAnswer
 from dovetail.ledger import Ledger
 from dovetail.privacy import Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Bar
 from dovetail.query.sql import Selection, read_select
 from dovetail.query.sql.formula import Aggregate, Computed, Formula, Number
@@ -45,7 +45,7 @@ def session(tmp_path: Path) -> Iterator[dv.Session]:
 
 
 @cache
-def asked(text: str) -> tuple[Selection, list[Question]]:
+def asked(text: str) -> tuple[Selection, list[CheckedQuery]]:
     selection = read_select(text, TABLE)
     return selection, [query.checked(TABLE) for query in selection.queries]
 

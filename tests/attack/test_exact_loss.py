@@ -29,7 +29,7 @@ from dovetail.engines import Engine, connect
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.privacy.charge import ORDERS
 from dovetail.query import CountDistinct, Histogram, Sum
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 
 FALLING = dv.PiecewiseGeometric([2, "0.4"], [2])
 GROWING = dv.GeometricMixture("0.4", "1.1", 3)
@@ -199,7 +199,7 @@ def shown(engine: Engine, asked: tuple[QuotedQuery, ...]) -> Shown:
     """Return the true number of every cell that could show."""
     found: Shown = {}
     for number, each in enumerate(asked):
-        question: Question = each.question
+        question: CheckedQuery = each.question
         if each.threshold is not None:
             read = cell_reader(question)
             for batch in held_cells(engine, question, b"secret"):

@@ -15,7 +15,7 @@ import pytest
 import dovetail
 from document_blocks import ROOT, blocks, run
 from dovetail.pricing.partition_selection import threshold_for
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.measures import Rows
 from dovetail.query.partitions import Discovered
@@ -159,7 +159,7 @@ def test_the_table_of_thresholds_is_true() -> None:
     page = (DOCS / "how-to" / "unknown-keys.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)\((.*?)\)` \| (\S+) \| (\d+) \|$", page, re.MULTILINE)
     assert len(rows) == 4
-    question = Question(Rows(), (Discovered(Field("word", "text")),))
+    question = CheckedQuery(Rows(), (Discovered(Field("word", "text")),))
     for kind, numbers, delta, least in rows:
         noise = getattr(dovetail, kind)(*numbers.split(", "))
         assert threshold_for(question, noise, int(Fraction(delta) * 10**18)).least == int(least)

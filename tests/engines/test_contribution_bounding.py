@@ -16,7 +16,7 @@ import pytest
 from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.query import Column, Count, CountDistinct, Histogram, Linear, Mean, Schema, Sum
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.neighbours import Persons
 from engine_tables import Opener
 
@@ -116,7 +116,7 @@ def arrow(rows: list[Row]) -> pyarrow.Table:
     return pyarrow.table({k: pyarrow.array([r[k] for r in rows], type_) for k, type_ in TYPES.items()})
 
 
-def asked(engine: Engine, query: Any, unit: str, rows: int, cells: int) -> Question:
+def asked(engine: Engine, query: Any, unit: str, rows: int, cells: int) -> CheckedQuery:
     table = SCHEMA.table(engine.columns())
     return replace(query.checked(table), persons=Persons(table.field(unit), rows, cells))
 
@@ -155,7 +155,7 @@ def kept(person: Any, rows: list[Seen], most_rows: int, most_cells: int, distinc
     return counted_off("row", person, sorted(rows, key=lambda s: in_order((*s.content, s.value))), most_rows)
 
 
-def expected(query: Any, look: Callable[[Row], Seen | None], question: Question) -> list[tuple[int, ...]]:
+def expected(query: Any, look: Callable[[Row], Seen | None], question: CheckedQuery) -> list[tuple[int, ...]]:
     """Return the components of every cell from what is kept of each person."""
     assert question.persons is not None
     persons = defaultdict(list)

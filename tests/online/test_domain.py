@@ -17,7 +17,7 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.online.domain import Domain
 from dovetail.online.occupied_cells import OccupiedCells
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Rows
 
 SCHEMA = dv.Schema(
@@ -88,7 +88,7 @@ def test_a_region_counts_what_the_engine_counts(where: str) -> None:
     except InvalidQuery:
         return  # It would cut a cell in two: the table below says which do.
     (region,) = DOMAIN.regions(asked)
-    true = true_cells(ENGINE, Question(Rows(), (), asked.where))
+    true = true_cells(ENGINE, CheckedQuery(Rows(), (), asked.where))
     assert OCCUPIED.count(region) == true[0][0]
     # The guard relies on one row moving a count by 0 or 1, and on masks over the public cells alone.
     assert region.dense().shape == DOMAIN.shape
@@ -130,7 +130,7 @@ def test_a_histogram_is_one_region_for_each_cell(where: str | None) -> None:
 
 def test_tables_are_sums_of_the_occupied_cells() -> None:
     for axes in [(0,), (1, 3), (0, 1, 2, 3, 4)]:
-        question = Question(Rows(), tuple(DOMAIN.axes[axis] for axis in axes))
+        question = CheckedQuery(Rows(), tuple(DOMAIN.axes[axis] for axis in axes))
         assert OCCUPIED.table(axes).ravel().tolist() == [cell[0] for cell in true_cells(ENGINE, question)]
 
 

@@ -25,7 +25,7 @@ from dovetail.pricing.composition import charge_of
 from dovetail.pricing.partition_selection import threshold_for
 from dovetail.privacy import partitions
 from dovetail.query import CountDistinct, Histogram, Mean, Sum
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.measures import Distinct, Measure, Rows
 from dovetail.query.neighbours import Neighbours, Persons
@@ -46,13 +46,13 @@ NOISES = [
 ]
 
 
-def question(rows: int = 0, cells: int = 1, measure: Measure | None = None) -> Question:
+def question(rows: int = 0, cells: int = 1, measure: Measure | None = None) -> CheckedQuery:
     """Return a histogram of unknown words, of persons with so many rows in so many cells where asked."""
     persons = Persons(Field("who", "text"), rows, cells) if rows else None
-    return Question(measure or Rows(), (Discovered(Field("word", "text")),), persons=persons)
+    return CheckedQuery(measure or Rows(), (Discovered(Field("word", "text")),), persons=persons)
 
 
-def spreads(asked: Question) -> Iterator[tuple[int, ...]]:
+def spreads(asked: CheckedQuery) -> Iterator[tuple[int, ...]]:
     """Yield every way of one neighbour to be in cells, without thinking which is the worst."""
     if asked.persons is None:
         yield (1,)
@@ -77,7 +77,7 @@ def chance(noise: IntegerNoise, least: int, spread: tuple[int, ...]) -> float:
     ids=lambda asked: str(asked.persons and (asked.persons.max_rows, asked.persons.max_cells)),
 )
 def test_the_threshold_is_the_least_whose_delta_is_paid(
-    noise: IntegerNoise, delta: str, asked: Question
+    noise: IntegerNoise, delta: str, asked: CheckedQuery
 ) -> None:
     found = threshold_for(asked, noise, int(Fraction(delta) / UNIT))
     worst = max(chance(noise, found.least, spread) for spread in spreads(asked))
@@ -124,7 +124,7 @@ def excess(noise: IntegerNoise, least: int, moved: Moved, epsilon: float) -> flo
     return float(np.maximum(p - exp(epsilon) * q, 0).sum())
 
 
-def tables(asked: Question, kind: Neighbours) -> Iterator[tuple[Held, Held]]:
+def tables(asked: CheckedQuery, kind: Neighbours) -> Iterator[tuple[Held, Held]]:
     """Yield pairs of neighbours over three cells: what others have in each, and what one neighbour adds."""
     most = asked.persons.max_rows if asked.persons else 1
     cells = asked.persons.max_cells if asked.persons else 1
@@ -154,7 +154,7 @@ def tables(asked: Question, kind: Neighbours) -> Iterator[tuple[Held, Held]]:
     ids=["rows", "2 in 1", "2 in 2", "persons"],
 )
 def test_every_pair_of_small_tables_is_within_the_charge(
-    asked: Question, noise: IntegerNoise, kind: Neighbours
+    asked: CheckedQuery, noise: IntegerNoise, kind: Neighbours
 ) -> None:
     found = threshold_for(asked, noise, int(Fraction(1, 100) / UNIT))
     charged = charge_of([asked], [[noise]], kind)
@@ -170,7 +170,7 @@ def test_every_pair_of_small_tables_is_within_the_charge(
     assert max(lower) > float(found.delta) * 1.05
 
 
-def moved_pairs(asked: Question, kind: Neighbours) -> set[Moved]:
+def moved_pairs(asked: CheckedQuery, kind: Neighbours) -> set[Moved]:
     """Return, both ways, how cells of neighbours differ; cells that are alike and their order say nothing."""
     pairs = {
         tuple(sorted(pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]))

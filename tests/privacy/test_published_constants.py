@@ -18,7 +18,7 @@ from dovetail.noise import DiscreteGaussian, Geometric, Laplace
 from dovetail.pricing.partition_selection import threshold_for
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Rows
 
 # Scale, sensitivity, epsilon and the delta there.
@@ -217,7 +217,7 @@ def test_the_smallest_laplace_noise_of_dp_accounting(
 
 def test_a_threshold_of_opendp_has_their_delta() -> None:
     """Scale 1 and a threshold of 10, which a noisy count of one row has to pass: 3.319000812207484e-05."""
-    found = threshold_for(Question(Rows()), Geometric(1), 33_190_008_122_075 + 10**6)
+    found = threshold_for(CheckedQuery(Rows()), Geometric(1), 33_190_008_122_075 + 10**6)
     assert found.least == 11
     # Theirs is rounded up a little more.
     assert exp(-10) / (1 + exp(-1)) * 1e18 <= found.units <= 3.319000812207484e-05 * 1e18

@@ -12,7 +12,7 @@ from dovetail.answers.threshold import Threshold
 from dovetail.noise import Geometric
 from dovetail.pricing.partition_selection import threshold_for
 from dovetail.privacy import Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import MOST_CELLS, Field
 from dovetail.query.measures import COUNTED, Component, Rows
 from dovetail.query.partitions import Discovered
@@ -76,7 +76,7 @@ def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def test_a_key_of_one_row_shows_as_often_as_delta_says() -> None:
     """False alarm 1e-9; a threshold that is one too low is rejected."""
     noise, runs = Geometric("0.7"), 200_000
-    found = threshold_for(Question(Rows(), (Discovered(Field("word", "text")),)), noise, 10**16)
+    found = threshold_for(CheckedQuery(Rows(), (Discovered(Field("word", "text")),)), noise, 10**16)
     held = [[(number, 1) for number in range(runs)]]
     seen = len(discovered(held, itself, noise, found).cells)
     lower = len(discovered(held, itself, noise, Threshold(found.least - 1, found.units)).cells)
@@ -96,7 +96,7 @@ def test_too_many_keys_are_cut_by_their_noisy_counts_alone() -> None:
 
 
 def test_found_keys_are_read_back_as_they_were_the_missing_one_too() -> None:
-    question = Question(Rows(), (Discovered(Field("word", "text")), Discovered(Field("n", "integer"))))
+    question = CheckedQuery(Rows(), (Discovered(Field("word", "text")), Discovered(Field("n", "integer"))))
     released = ReleasedCells(((5,), (7,), (9,)), (("a", 1), ("b", None), (None, None)))
     stored = write_released([released], Charge.approximate(1))
     assert read_released(stored, [question]) == [released]

@@ -14,7 +14,7 @@ from dovetail.errors.remedies import Give
 from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell, listed_axes
@@ -65,7 +65,7 @@ class Answer(Arithmetic):
     """
 
     dataset: str
-    query: Question
+    query: CheckedQuery
     noises: tuple[IntegerNoise, ...]
     cells: tuple[tuple[int, ...], ...]
     charge: Charge

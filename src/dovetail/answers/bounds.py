@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 
 
-def bounded(*questions: Question) -> str | None:
+def bounded(*questions: CheckedQuery) -> str | None:
     """Return what is used of a person and what that does to the numbers; None where every row is used.
 
     >>> from dovetail.query.field import Field
     >>> from dovetail.query.measures import Rows
     >>> from dovetail.query.neighbours import Persons
-    >>> print(bounded(Question(Rows(), persons=Persons(Field("id", "text"), 4, 2))).replace("; ", "\\n"))
+    >>> print(bounded(CheckedQuery(Rows(), persons=Persons(Field("id", "text"), 4, 2))).replace("; ", "\\n"))
     at most 4 rows per person are used
     counts of rows are at most the true ones
     rows without id are left out

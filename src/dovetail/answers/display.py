@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dovetail.exact.figures import figure, rounded
 from dovetail.privacy import Charge, Remaining
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import MOST_CELLS, Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Axis
@@ -34,7 +34,7 @@ class ShownAnswer(Protocol):
     @property
     def dataset(self) -> str: ...
     @property
-    def query(self) -> Question: ...
+    def query(self) -> CheckedQuery: ...
     @property
     def keys(self) -> list[tuple[Constant | None, ...]]: ...
     @property

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dovetail.noise import IntegerNoise
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Bar, Cells
 
 
-def values(question: Question, noises: Sequence[IntegerNoise], cells: Cells, clamp: bool) -> list[Fraction]:
+def values(
+    question: CheckedQuery, noises: Sequence[IntegerNoise], cells: Cells, clamp: bool
+) -> list[Fraction]:
     """Return the noisy values of every cell.
 
     >>> from dovetail.noise import Geometric
     >>> from dovetail.query.measures import Rows
-    >>> values(Question(Rows()), [Geometric(1)], [(-3,)], clamp=True)
+    >>> values(CheckedQuery(Rows()), [Geometric(1)], [(-3,)], clamp=True)
     [Fraction(0, 1)]
     """
     found = question.measure.estimates(cells, noises)
@@ -23,7 +25,7 @@ def values(question: Question, noises: Sequence[IntegerNoise], cells: Cells, cla
 
 
 def bars(
-    question: Question,
+    question: CheckedQuery,
     noises: Sequence[IntegerNoise],
     cells: Cells,
     level: Fraction,

@@ -13,7 +13,7 @@ from dovetail.check import choice
 from dovetail.errors import DovetailError, InvalidParameter
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge, Remaining
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import half_width
 from dovetail.query.partitions import Axis, Cell, Discovered
 
@@ -101,7 +101,7 @@ def read_noise(data: Mapping[str, Any]) -> IntegerNoise:
     return noise
 
 
-def _found(question: Question, rows: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
+def _found(question: CheckedQuery, rows: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
     return tuple(tuple(_place(axis, row["keys"][axis.field.name]) for axis in question.axes) for row in rows)
 
 
@@ -112,7 +112,7 @@ def _place(axis: Axis, key: Any) -> Any:
 
 
 def _released_in_first(
-    question: Question, noise: IntegerNoise, level: Fraction, data: Mapping[str, Any]
+    question: CheckedQuery, noise: IntegerNoise, level: Fraction, data: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the released integers: the first format did not hold them, but its intervals end at them."""
     if not question.measure.one_integer():

@@ -17,7 +17,7 @@ from dovetail.exact.decimals import decimal_text, exact_number
 from dovetail.exact.figures import figure
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours
 
@@ -55,7 +55,7 @@ class QuotedQuery:
     Where it can be measured in several `ways`, the first one is taken.
     """
 
-    question: Question
+    question: CheckedQuery
     noises: tuple[IntegerNoise, ...]
     threshold: Threshold | None = None
     ways: tuple[Way, ...] = ()
@@ -120,9 +120,9 @@ class Quote:
     many of the plan's answers are used. `standing` is where the budget stood when the quote was made.
 
     >>> from dovetail.noise import Geometric
-    >>> from dovetail.query.canonical import Question
+    >>> from dovetail.query.checked_query import CheckedQuery
     >>> from dovetail.query.measures import Rows
-    >>> one = QuotedQuery(Question(Rows()), (Geometric(1),))
+    >>> one = QuotedQuery(CheckedQuery(Rows()), (Geometric(1),))
     >>> Quote((one,), Charge.approximate(1), Payment(), Standing(Budget.pure(3)), "add-remove")
     cost        epsilon 1 in the worst case
     error       ±3, with probability 95 %

@@ -14,7 +14,7 @@ from dovetail.check import Real, probability
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Bar, Measure
 from dovetail.query.partitions import Axis
 from dovetail.query.sql.formula import Aggregate, aggregates_in, read_formula
@@ -55,7 +55,7 @@ class TableAnswer:
     chosen_by: frozenset[int]
 
     @property
-    def query(self) -> tuple[Question, ...]:
+    def query(self) -> tuple[CheckedQuery, ...]:
         """The questions that were paid for together."""
         return tuple(answer.query for answer in self.answers)
 

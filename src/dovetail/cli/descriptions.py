@@ -10,7 +10,7 @@ from dovetail.errors import DovetailError
 from .noise_syntax import spelled
 
 if TYPE_CHECKING:
-    from dovetail.query.canonical import Question
+    from dovetail.query.checked_query import CheckedQuery
     from dovetail.query.neighbours import Persons
 
 
@@ -35,7 +35,7 @@ def protected_in_words(neighbours: str, persons: Persons | None) -> str:
     return _PERSON[neighbours].format(unit=persons.unit.name)
 
 
-def question_in_words(question: Question) -> str:
+def question_in_words(question: CheckedQuery) -> str:
     """Return a checked question as a short phrase.
 
     >>> from dovetail.query.reading import read_question

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from dovetail.errors import InvalidQuery
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Cells, HeldParts, RowCount
 from dovetail.query.partitions import Cell, Discovered, Keys, listed_axes, public_cells
 
@@ -29,7 +29,7 @@ from .row_expressions import aggregates, cell_columns, in_some_cell, on_lattice
 _FEW = 1000
 
 
-def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> Cells:
+def true_cells(engine: Engine, question: CheckedQuery, secret: bytes = b"") -> Cells:
     """Return the true components of every cell, the last axis running fastest.
 
     `secret` keys the choice among the rows of a person who has more than the question may use.
@@ -47,7 +47,7 @@ def true_cells(engine: Engine, question: Question, secret: bytes = b"") -> Cells
     return [measure.released(parts[start : start + each]) for start in range(0, len(parts), each)]
 
 
-def _counts(engine: Engine, question: Question, secret: bytes) -> NDArray[np.int64]:
+def _counts(engine: Engine, question: CheckedQuery, secret: bytes) -> NDArray[np.int64]:
     """Return the number of rows of every part of every cell, one a line."""
     axes = listed_axes(question.partition)
     takers = [Places(axis) for axis in axes]
@@ -69,7 +69,7 @@ def _flat(takers: Sequence[Places], columns: Iterator[Column]) -> tuple[NDArray[
     return at, inside
 
 
-def _totals(engine: Engine, question: Question, secret: bytes) -> list[list[int]]:
+def _totals(engine: Engine, question: CheckedQuery, secret: bytes) -> list[list[int]]:
     """Return the aggregates of every part of every cell, sums of any size among them."""
     axes = listed_axes(question.partition)
     places = [Places(axis) for axis in axes]
@@ -86,7 +86,7 @@ def _totals(engine: Engine, question: Question, secret: bytes) -> list[list[int]
     return parts
 
 
-def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batches:
+def held_cells(engine: Engine, question: CheckedQuery, secret: bytes = b"") -> Batches:
     """Yield the cells that rows are in, some at a time and in no particular order, as the engine gives them.
 
     The true count stands last; `cell_reader` reads the rest.
@@ -94,7 +94,7 @@ def held_cells(engine: Engine, question: Question, secret: bytes = b"") -> Batch
     return engine.batches(_statement(engine, question, secret))
 
 
-def held_places(engine: Engine, question: Question, secret: bytes = b"") -> Iterator[HeldParts]:
+def held_places(engine: Engine, question: CheckedQuery, secret: bytes = b"") -> Iterator[HeldParts]:
     """Yield the parts that rows are in, some at a time: their places on every axis, and their true counts.
 
     For public axes only; what an engine let pass but has no cell is left out.
@@ -109,7 +109,7 @@ def held_places(engine: Engine, question: Question, secret: bytes = b"") -> Iter
             yield (places, counts) if inside.all() else (places[:, inside], counts[inside])
 
 
-def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
+def cell_reader(question: CheckedQuery) -> Callable[[tuple[Any, ...]], Cell | None]:
     """Return what reads the cell of a row of `held_cells`.
 
     None for a text with NUL, which none can name, and for what an engine let pass but has no cell.
@@ -128,12 +128,12 @@ def cell_reader(question: Question) -> Callable[[tuple[Any, ...]], Cell | None]:
     return read
 
 
-def _statement(engine: Engine, question: Question, secret: bytes) -> Any:
+def _statement(engine: Engine, question: CheckedQuery, secret: bytes) -> Any:
     bounded = question.persons is not None
     return bounded_statement(engine, question, secret) if bounded else statement(engine, question)
 
 
-def statement(engine: Engine, question: Question) -> Any:
+def statement(engine: Engine, question: CheckedQuery) -> Any:
     """Return the aggregation as a sqlglot SELECT without its FROM."""
     columns: list[Any] = []
     filters: list[Any] = [] if question.where is None else [spelled(engine, question.where)]

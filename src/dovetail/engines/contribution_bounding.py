@@ -28,7 +28,7 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 
 from .conditions import spelled
 from .engine import Engine
@@ -40,7 +40,7 @@ _WHO, _VALUE = "who", "amount"
 _PRIME = 1_073_741_789
 
 
-def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
+def bounded_statement(engine: Engine, question: CheckedQuery, secret: bytes) -> Any:
     """Return the aggregation over what is kept of every person, as a sqlglot SELECT with its FROM."""
     assert question.persons is not None
     rows, cells, parts = _projected(engine, question)
@@ -58,7 +58,7 @@ def bounded_statement(engine: Engine, question: Question, secret: bytes) -> Any:
     return _over(persons, [engine.wide_sum(_at_most(exp.column("n"), question.persons.max_rows))])
 
 
-def tally_statement(engine: Engine, question: Question) -> Any:
+def tally_statement(engine: Engine, question: CheckedQuery) -> Any:
     """Return how many persons have so many rows in so many cells, counted up to the bounds of the question.
 
     Each group is the number of rows of a person, the number of cells that they lie in, and the persons.
@@ -84,7 +84,7 @@ def _at_most(count: Any, most: int) -> Any:
     return exp.cast(fewer.else_(count.copy(), copy=False), "BIGINT")
 
 
-def _projected(engine: Engine, question: Question) -> tuple[Any, list[str], list[str]]:
+def _projected(engine: Engine, question: CheckedQuery) -> tuple[Any, list[str], list[str]]:
     """Return the rows that count, reduced to person, cell, part and value, and the names of cell and part."""
     assert question.persons is not None
     unit = engine.value(question.persons.unit)
@@ -118,7 +118,7 @@ class _Choice:
     """Spell the two choices: of a person's cells, and of a person's rows."""
 
     def __init__(
-        self, engine: Engine, question: Question, secret: bytes, cells: list[str], parts: list[str]
+        self, engine: Engine, question: CheckedQuery, secret: bytes, cells: list[str], parts: list[str]
     ) -> None:
         assert question.persons is not None
         self._engine, self._question, self._secret, self._cells = engine, question, secret, cells

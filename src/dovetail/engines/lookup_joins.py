@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.condition import Condition, Every, Some
 from dovetail.query.derived_columns import Cases
 from dovetail.query.field import Field
@@ -30,7 +30,7 @@ def looked_up_value(engine: Engine, made: LookedUp) -> Any:
     return exp.Coalesce(this=value, expressions=[engine.constant(made.kind, made.otherwise)])
 
 
-def with_lookups(engine: Engine, select: Any, question: Question) -> Any:
+def with_lookups(engine: Engine, select: Any, question: CheckedQuery) -> Any:
     """Return a SELECT from the rows with the lookups that the question uses joined to them."""
     used = {_name(made): made for field in _fields(question) for made in _lookups(field)}
     for name, made in used.items():
@@ -56,7 +56,7 @@ def _name(made: LookedUp) -> str:
     return f"lookup_{sha256(by.encode()).hexdigest()[:16]}"
 
 
-def _fields(question: Question) -> Iterator[Field]:
+def _fields(question: CheckedQuery) -> Iterator[Field]:
     lattice = question.measure.lattice()
     yield from (axis.field for axis in question.partition)
     yield from () if lattice is None else (lattice.field,)

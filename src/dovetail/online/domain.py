@@ -14,7 +14,7 @@ import numpy as np
 from dovetail import check
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.errors.remedies import Declare, DraftSchema, Give
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.condition import Condition, Every, Some
 from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, Bins, Keys, axes_of
@@ -77,11 +77,11 @@ class Domain:
         return tuple(axis.field.name for axis in self.axes)
 
     @property
-    def whole(self) -> Question:
+    def whole(self) -> CheckedQuery:
         """The question after the rows of every cell, from which all others are answered."""
         return row_counts(self.axes, persons=self.persons)
 
-    def question(self, query: object, table: Table) -> Question:
+    def question(self, query: object, table: Table) -> CheckedQuery:
         """Return what a count or a histogram asks, checked against the table and against these cells."""
         if isinstance(query, Count):
             asked = query.checked(table)
@@ -95,7 +95,7 @@ class Domain:
         self._factors(asked.where)
         return replace(asked, persons=self.persons)
 
-    def regions(self, question: Question) -> Iterator[Region]:
+    def regions(self, question: CheckedQuery) -> Iterator[Region]:
         """Yield which cells each number of a question is over, in the order of its answer."""
         within = Region.of(self.shape, *self._factors(question.where))
         places = [self._place(axis.field.name) for axis in question.axes]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery, UpdatesExhausted
 from dovetail.privacy import Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.queries import Count, Histogram
 from dovetail.query.reading import read_question
 from dovetail.release.account import Request, Reservation, StoredAnswer
@@ -168,7 +168,7 @@ class Online:
     def __repr__(self) -> str:
         return f"<online run {self.plan.id}: {self.plan.words()}; {self.updates_left} updates left>"
 
-    def _answered(self, new: dict[str, Question], unchecked: bool) -> dict[str, _Given]:
+    def _answered(self, new: dict[str, CheckedQuery], unchecked: bool) -> dict[str, _Given]:
         """Answer questions that were not asked before, tested where the run has a guard."""
         if self._run.tests is None:
             return {key: self._untested(question) for key, question in new.items()}
@@ -188,7 +188,7 @@ class Online:
         rest = {key: question for key, question in new.items() if key not in self._given}
         return self._rest(rest, unchecked) if rest else {}
 
-    def _rest(self, rest: dict[str, Question], unchecked: bool) -> dict[str, _Given]:
+    def _rest(self, rest: dict[str, CheckedQuery], unchecked: bool) -> dict[str, _Given]:
         """Answer what no update is left for, if that is wanted."""
         if unchecked:
             return {key: self._untested(question) for key, question in rest.items()}
@@ -200,7 +200,7 @@ class Online:
             updates=self.plan.updates,
         )
 
-    def _tested(self, reservation: Reservation, new: dict[str, Question]) -> None:
+    def _tested(self, reservation: Reservation, new: dict[str, CheckedQuery]) -> None:
         """Test question after question while updates are left, store, and only then take note."""
         assert self._run.tests is not None
         self._own.add(reservation.id)
@@ -262,11 +262,11 @@ class Online:
     def _parts(self, cells: Iterable[Sequence[Any]]) -> tuple[OnlineAnswer, ...]:
         return tuple(OnlineAnswer(value, origin, guard=self.plan.guard) for value, origin in cells)
 
-    def _untested(self, question: Question) -> _Given:
+    def _untested(self, question: CheckedQuery) -> _Given:
         parts = tuple(self._run.answer(region, unchecked=True) for region in self._domain.regions(question))
         return _Given(parts, datetime.now(UTC))
 
-    def _shown(self, question: Question, given: _Given, stored: bool) -> RunAnswer:
+    def _shown(self, question: CheckedQuery, given: _Given, stored: bool) -> RunAnswer:
         budget, guard = self._standing.budget, self.plan.guard
         assert budget is not None
         noise = self.plan.base_noise if guard is None else guard.answer_noise

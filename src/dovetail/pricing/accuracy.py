@@ -9,7 +9,7 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 from dovetail.noise import Geometric, IntegerNoise
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 
 from .stretching import component_noises
 
@@ -18,7 +18,9 @@ _UNIT = 10**9
 _CLOSE, _LEAST, _LARGEST = 1e-4, 1e-9, 64.0
 
 
-def noises_reaching(question: Question, within: Fraction, probability: Fraction) -> tuple[IntegerNoise, ...]:
+def noises_reaching(
+    question: CheckedQuery, within: Fraction, probability: Fraction
+) -> tuple[IntegerNoise, ...]:
     """Return geometric noise of nearly the least rate with which the measure's error keeps the goal."""
 
     def noises(rate: float) -> tuple[IntegerNoise, ...]:

@@ -13,7 +13,7 @@ from dovetail.errors import DovetailError, InvalidParameter
 from dovetail.exact.bisection import bracket
 from dovetail.noise import Geometric, IntegerNoise, StaircaseNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.neighbours import Neighbours
 
 from .accuracy import noises_reaching
@@ -33,12 +33,12 @@ PIECES = 16
 
 
 def noises_within(
-    question: Question, within: Fraction, probability: Fraction, budget: Budget, neighbours: Neighbours
+    question: CheckedQuery, within: Fraction, probability: Fraction, budget: Budget, neighbours: Neighbours
 ) -> tuple[IntegerNoise, ...]:
     """Return the noise that keeps the error within the goal at the least cost in the budget's currency.
 
     >>> from dovetail.query.measures import Rows
-    >>> noises_within(Question(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
+    >>> noises_within(CheckedQuery(Rows()), Fraction(5), Fraction(95, 100), Budget.pure(1), "add-remove")
     (PiecewiseGeometric(rates=('0.53818',)),)
     """
     if not question.measure.one_integer():
@@ -52,12 +52,12 @@ def noises_within(
 
 
 def noises_at_price(
-    question: Question, spend: Budget, neighbours: Neighbours, together: int = 1
+    question: CheckedQuery, spend: Budget, neighbours: Neighbours, together: int = 1
 ) -> tuple[IntegerNoise, ...]:
     """Return the noise of least error that costs at most one share of `spend` among `together` questions.
 
     >>> from dovetail.query.measures import Rows
-    >>> noises_at_price(Question(Rows()), Budget.pure(1), "replace", together=2)
+    >>> noises_at_price(CheckedQuery(Rows()), Budget.pure(1), "replace", together=2)
     (PiecewiseGeometric(rates=('0.5',)),)
     """
     epsilon = spend.epsilon_limit / together
@@ -73,7 +73,7 @@ def noises_at_price(
 
 
 def noises_composed(
-    questions: Sequence[Question], spend: Budget, neighbours: Neighbours
+    questions: Sequence[CheckedQuery], spend: Budget, neighbours: Neighbours
 ) -> list[tuple[IntegerNoise, ...]] | None:
     """Return the noises with which all questions keep (epsilon, delta) together, None if that gains nothing.
 
@@ -81,7 +81,7 @@ def noises_composed(
     costs more than an integer that moves by 1.
 
     >>> from dovetail.query.measures import Rows
-    >>> found = noises_composed([Question(Rows())] * 20, Budget.approximate(1, "1e-6"), "add-remove")
+    >>> found = noises_composed([CheckedQuery(Rows())] * 20, Budget.approximate(1, "1e-6"), "add-remove")
     >>> found is not None and found[0][0].variance() < 0.5 * Geometric("0.05").variance()
     True
     """
@@ -98,7 +98,7 @@ def noises_composed(
 
 
 def noises_shaped(
-    questions: Sequence[Question], spend: Budget, neighbours: Neighbours, uses: int | None = None
+    questions: Sequence[CheckedQuery], spend: Budget, neighbours: Neighbours, uses: int | None = None
 ) -> list[tuple[IntegerNoise, ...]] | None:
     """Return noise of one shape with which all questions keep (epsilon, delta); None if there are too few.
 
@@ -115,12 +115,12 @@ def noises_shaped(
 
 
 def noises_even(
-    questions: Sequence[Question], epsilon: Fraction, neighbours: Neighbours
+    questions: Sequence[CheckedQuery], epsilon: Fraction, neighbours: Neighbours
 ) -> list[tuple[IntegerNoise, ...]]:
     """Return geometric noise that is the same for all that one neighbour moves, at a worst case of `epsilon`.
 
     >>> from dovetail.query.measures import Rows
-    >>> noises_even([Question(Rows())] * 4, Fraction(1), "add-remove")[0]
+    >>> noises_even([CheckedQuery(Rows())] * 4, Fraction(1), "add-remove")[0]
     (PiecewiseGeometric(rates=('0.25',)),)
     """
     total = sum((_total_shift(each, neighbours) for each in questions), Fraction(0))
@@ -186,7 +186,7 @@ def _whole_units(rate: float | Fraction) -> Fraction:
     return Fraction(floor(rate * _UNIT), _UNIT)
 
 
-def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
+def _plain(question: CheckedQuery, epsilon: Fraction, neighbours: Neighbours) -> tuple[IntegerNoise, ...]:
     """Return the noise that costs `epsilon` in the worst case and is the best for it.
 
     That is the geometric noise, or the staircase where one neighbour moves one number far.
@@ -200,7 +200,7 @@ def _plain(question: Question, epsilon: Fraction, neighbours: Neighbours) -> tup
     return component_noises(question, Geometric(_even_rate(epsilon, _total_shift(question, neighbours))))
 
 
-def _total_shift(question: Question, neighbours: Neighbours) -> Fraction:
+def _total_shift(question: CheckedQuery, neighbours: Neighbours) -> Fraction:
     """Return how far one neighbour moves a question at most, in units of its components, added up.
 
     A shift beyond the unit costs in proportion, so the largest total decides on a worst case.
@@ -222,13 +222,13 @@ def _even_rate(epsilon: Fraction, total: Fraction) -> Fraction:
     return rate
 
 
-def _furthest(question: Question, neighbours: Neighbours) -> tuple[int, ...]:
+def _furthest(question: CheckedQuery, neighbours: Neighbours) -> tuple[int, ...]:
     """Return the shifts of the move that moves an answer most."""
     move = max(moves(question, neighbours, grows=True), key=lambda move: sum(shift.by for shift in move))
     return tuple(shift.by for shift in move)
 
 
-def _one_number(question: Question, neighbours: Neighbours) -> bool:
+def _one_number(question: CheckedQuery, neighbours: Neighbours) -> bool:
     """Tell whether no neighbour moves two numbers: else a staircase's price at one shift is no bound."""
     parted = any(component.parts > 1 for component in question.measure.components())
     if parted or contribution(question, neighbours, grows=False).cells > 1:
@@ -248,14 +248,15 @@ def _designed(shifts: tuple[int, ...], **wanted: Any) -> IntegerNoise:
 
 
 def error_of_rest(
-    question: Question, budget: Budget, spent: Charge, neighbours: Neighbours, level: Fraction
+    question: CheckedQuery, budget: Budget, spent: Charge, neighbours: Neighbours, level: Fraction
 ) -> Fraction | None:
     """Return the error that the rest of a budget buys for a question; None where it buys none that is known.
 
     The error of a mean depends on the number of rows, which is private.
 
     >>> from dovetail.query.measures import Rows
-    >>> print(error_of_rest(Question(Rows()), Budget.pure(1), Charge.zero(), "add-remove", Fraction(95, 100)))
+    >>> rows, level = CheckedQuery(Rows()), Fraction(95, 100)
+    >>> print(error_of_rest(rows, Budget.pure(1), Charge.zero(), "add-remove", level))
     3
     """
     left = budget.remaining(spent)

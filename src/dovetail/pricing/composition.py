@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 from dovetail.privacy.charge import DELTA_UNIT
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
 
@@ -25,7 +25,7 @@ _MOST_NOISES = 64
 
 
 def charge_of(
-    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+    questions: Sequence[CheckedQuery], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
 ) -> Charge:
     """Return what it costs to answer the questions together, one neighbour moving all of them at once.
 
@@ -33,7 +33,7 @@ def charge_of(
 
     >>> from dovetail.noise import Geometric
     >>> from dovetail.query.measures import Rows
-    >>> charge_of([Question(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
+    >>> charge_of([CheckedQuery(Rows())] * 2, [[Geometric(0.5)]] * 2, "add-remove").epsilon
     Decimal('1')
     """
     ways = _ways(questions, noises, neighbours)
@@ -44,7 +44,7 @@ def charge_of(
 
 
 def planned_charge(
-    questions: Sequence[Question],
+    questions: Sequence[CheckedQuery],
     noises: Sequence[Sequence[IntegerNoise]],
     neighbours: Neighbours,
     price: Budget,
@@ -63,7 +63,7 @@ def planned_charge(
 
 
 def joint_losses(
-    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+    questions: Sequence[CheckedQuery], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
 ) -> Iterator[PrivacyLoss]:
     """Yield the loss of all questions together, for each way in which one neighbour can move them."""
     for choice in product(*_ways(questions, noises, neighbours)):
@@ -71,7 +71,7 @@ def joint_losses(
 
 
 def ways_to_move(
-    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+    questions: Sequence[CheckedQuery], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
 ) -> int:
     """Return in how many ways one neighbour can move the questions."""
     return prod(
@@ -84,7 +84,7 @@ _Losses: TypeAlias = tuple[tuple[PrivacyLoss, int], ...]
 
 
 def _ways(
-    questions: Sequence[Question], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
+    questions: Sequence[CheckedQuery], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
 ) -> list[list[_Losses]]:
     """Return for each question the losses of each of its moves, and how many integers have each."""
     return [

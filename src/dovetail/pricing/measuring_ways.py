@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dovetail.answers.plan import parts_per_slot
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Calibration, Measure, Way
 from dovetail.query.neighbours import Neighbours
 
@@ -34,11 +34,11 @@ _MOST_CERTIFIED = 64
 Noises: TypeAlias = list[tuple[IntegerNoise, ...]]
 
 
-def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours: Neighbours) -> list[Way]:
+def ways_at_price(question: CheckedQuery, spend: Budget, budget: Budget, neighbours: Neighbours) -> list[Way]:
     """Return the ways to measure a question at a price, the best first; [] where there is no choice.
 
     >>> from dovetail.query.measures import Rows
-    >>> ways_at_price(Question(Rows()), Budget.pure(1), Budget.pure(1), "add-remove")
+    >>> ways_at_price(CheckedQuery(Rows()), Budget.pure(1), Budget.pure(1), "add-remove")
     []
     """
     # Which rows are counted decides nothing here.
@@ -46,7 +46,7 @@ def ways_at_price(question: Question, spend: Budget, budget: Budget, neighbours:
 
 
 @lru_cache(maxsize=64)
-def _ways(question: Question, price: Budget, neighbours: Neighbours) -> tuple[Way, ...]:
+def _ways(question: CheckedQuery, price: Budget, neighbours: Neighbours) -> tuple[Way, ...]:
     """Return the ways at a price; kept, as whoever likes a quote asks for its answer next."""
     rows = used_rows(question)
 
@@ -66,8 +66,8 @@ def _ways(question: Question, price: Budget, neighbours: Neighbours) -> tuple[Wa
 
 
 def shared_price(
-    questions: Sequence[Question], ways: Sequence[Sequence[Way]], price: Budget, neighbours: Neighbours
-) -> tuple[list[Question], Noises]:
+    questions: Sequence[CheckedQuery], ways: Sequence[Sequence[Way]], price: Budget, neighbours: Neighbours
+) -> tuple[list[CheckedQuery], Noises]:
     """Return how questions are measured that share a price by what they measure, and with which noises.
 
     All integers that a neighbour moves get the same noise. A question that is better measured unevenly keeps
@@ -90,7 +90,7 @@ def shared_price(
 
 
 def _uneven_noises(
-    questions: Sequence[Question], ways: Mapping[int, Way], price: Budget, neighbours: Neighbours
+    questions: Sequence[CheckedQuery], ways: Mapping[int, Way], price: Budget, neighbours: Neighbours
 ) -> Noises | None:
     """Return noises that keep a price, where some questions have ways of their own; None if none do."""
     from dovetail.workloads.planning import keeps, scaled
@@ -115,12 +115,14 @@ def _uneven_noises(
     return None
 
 
-def _uses(questions: Sequence[Question], neighbours: Neighbours) -> int:
+def _uses(questions: Sequence[CheckedQuery], neighbours: Neighbours) -> int:
     """Return how many integers one neighbour moves."""
     return sum(max(map(len, moves(each, neighbours, grows=True))) for each in questions)
 
 
-def _even_noises(questions: Sequence[Question], price: Budget, neighbours: Neighbours, uses: int) -> Noises:
+def _even_noises(
+    questions: Sequence[CheckedQuery], price: Budget, neighbours: Neighbours, uses: int
+) -> Noises:
     """Return the same noise for all that one neighbour moves, as if it were so many integers.
 
     It is shaped where a delta makes it narrower.

@@ -29,25 +29,25 @@ from dovetail.exact.balls import above, precision
 from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.charge import DELTA_UNIT
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 
 from .sensitivity import used_rows
 
 _BITS = 128
 
 
-def threshold_for(question: Question, noise: IntegerNoise, units: int) -> Threshold:
+def threshold_for(question: CheckedQuery, noise: IntegerNoise, units: int) -> Threshold:
     """Return the least threshold whose delta is at most so many units of 1e-18.
 
     >>> from dovetail.noise import Geometric
     >>> from dovetail.query.measures import Rows
-    >>> threshold_for(Question(Rows()), Geometric(1), 10**12)
+    >>> threshold_for(CheckedQuery(Rows()), Geometric(1), 10**12)
     Threshold(least=15, units=607896203478)
     """
     return _least(noise, _worst_ways(question), units)
 
 
-def _worst_ways(question: Question) -> tuple[tuple[int, int], ...]:
+def _worst_ways(question: CheckedQuery) -> tuple[tuple[int, int], ...]:
     """Return the ways of one neighbour to be in cells of their own that cover all others.
 
     A way is how many rows are in the first cell, and how many more cells have one row each.

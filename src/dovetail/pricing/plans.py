@@ -12,7 +12,7 @@ from dovetail.errors.remedies import Give, LeaveOut
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.progress import working
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
 from dovetail.query.neighbours import Neighbours
 
@@ -40,7 +40,7 @@ def plan_charge(loss: PrivacyLoss, budget: Budget, spent: Charge) -> Charge:
     return cheapest(ways, budget, spent)
 
 
-def slots_for(plan: Plan, question: Question) -> int:
+def slots_for(plan: Plan, question: CheckedQuery) -> int:
     """Return how many slots a question uses: one pays for what one neighbour does to a histogram.
 
     A mean is a sum and a count, so it uses two.
@@ -49,12 +49,12 @@ def slots_for(plan: Plan, question: Question) -> int:
     return max(-(-len(move) // parts) for move in _moves(plan, question))
 
 
-def noises_for(plan: Plan, question: Question) -> tuple[IntegerNoise, ...]:
+def noises_for(plan: Plan, question: CheckedQuery) -> tuple[IntegerNoise, ...]:
     """Return the noise of each component, stretched until its loss lies within what a slot has paid."""
     return covering_noises(plan.noise, question, _moves(plan, question))
 
 
-def _moves(plan: Plan, question: Question) -> tuple[Move, ...]:
+def _moves(plan: Plan, question: CheckedQuery) -> tuple[Move, ...]:
     return moves(question, plan.neighbours, grows_outward(plan.noise))
 
 

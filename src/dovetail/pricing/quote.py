@@ -20,7 +20,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query import Query
-from dovetail.query.canonical import Question, never_negative
+from dovetail.query.checked_query import CheckedQuery, never_negative
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
@@ -71,7 +71,7 @@ def quote(
     return _by_answer(questions, payment, standing, neighbours)
 
 
-def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
+def _checked(query: Query, table: Table, persons: Persons | None) -> CheckedQuery:
     question = query.checked(table)
     if persons is not None and question.measure.tallies_persons:
         # All rows are counted, whatever the bounds of the session: the same question has one form.
@@ -85,7 +85,7 @@ def _checked(query: Query, table: Table, persons: Persons | None) -> Question:
 
 
 def _by_answer(
-    questions: tuple[Question, ...], payment: Payment, standing: Standing, neighbours: Neighbours
+    questions: tuple[CheckedQuery, ...], payment: Payment, standing: Standing, neighbours: Neighbours
 ) -> Quote:
     """Price answers that are paid for on their own."""
     budget = standing.budget or payment.spend or Budget.pure(1)
@@ -109,7 +109,7 @@ def _by_answer(
 
 
 def _together(
-    questions: tuple[Question, ...], payment: Payment, standing: Standing, neighbours: Neighbours
+    questions: tuple[CheckedQuery, ...], payment: Payment, standing: Standing, neighbours: Neighbours
 ) -> Quote | None:
     """Price questions that share a price by what they measure; None for one that has no choice of ways."""
     assert payment.spend is not None
@@ -132,11 +132,11 @@ def _together(
     return Quote(tuple(asked), charge, payment, standing, neighbours)
 
 
-def _settled(question: Question) -> Question:
+def _settled(question: CheckedQuery) -> CheckedQuery:
     return replace(question, measure=question.measure.settled())
 
 
-def _by_plan(questions: tuple[Question, ...], payment: Payment, standing: Standing, plan: Plan) -> Quote:
+def _by_plan(questions: tuple[CheckedQuery, ...], payment: Payment, standing: Standing, plan: Plan) -> Quote:
     """Price answers as slots of a plan; of one that is not open yet, the whole plan is charged."""
     questions = tuple(map(_settled, questions))
     if any(question.discovers for question in questions):
@@ -166,7 +166,7 @@ def _paid_plan(plan: Plan, standing: Standing, neighbours: Neighbours) -> Plan:
     return known
 
 
-def _delta_units(questions: Sequence[Question], payment: Payment, budget: Budget | None) -> int:
+def _delta_units(questions: Sequence[CheckedQuery], payment: Payment, budget: Budget | None) -> int:
     """Return the delta, in units of 1e-18, that each question with keys to be found out may pay."""
     discovering = sum(question.discovers for question in questions)
     if not discovering:
@@ -209,7 +209,7 @@ def delta_share(payment: Payment, shares: int) -> int:
 
 
 def _composed(
-    questions: Sequence[Question], payment: Payment, budget: Budget, neighbours: Neighbours
+    questions: Sequence[CheckedQuery], payment: Payment, budget: Budget, neighbours: Neighbours
 ) -> Noises | None:
     """Return noises that keep a price with delta all together, where that buys less error."""
     # The delta of a question with keys to be found out goes into its threshold.
@@ -221,13 +221,13 @@ def _composed(
 
 
 def _chosen(
-    question: Question,
+    question: CheckedQuery,
     together: int,
     payment: Payment,
     budget: Budget,
     spent: Charge,
     neighbours: Neighbours,
-) -> tuple[Question, tuple[IntegerNoise, ...]]:
+) -> tuple[CheckedQuery, tuple[IntegerNoise, ...]]:
     """Return how one of several questions is measured, and the noise of each of its components."""
     settled = _settled(question)
     if payment.noise is not None:
@@ -245,6 +245,6 @@ def _chosen(
     return settled, noises_at_price(settled, payment.spend, neighbours, together)
 
 
-def _quoted(question: Question, noises: tuple[IntegerNoise, ...], units: int) -> QuotedQuery:
+def _quoted(question: CheckedQuery, noises: tuple[IntegerNoise, ...], units: int) -> QuotedQuery:
     threshold = threshold_for(question, noises[0], units) if question.discovers else None
     return QuotedQuery(question, noises, threshold)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.covering import covering_noise
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
 
 from .sensitivity import units
 
 
-def component_noises(question: Question, noise: IntegerNoise) -> tuple[IntegerNoise, ...]:
+def component_noises(question: CheckedQuery, noise: IntegerNoise) -> tuple[IntegerNoise, ...]:
     """Return the noise of each component: the given one, stretched to the component's sensitivity."""
     return tuple(stretched(noise, unit) for unit in units(question))
 
@@ -23,7 +23,7 @@ def stretched(noise: IntegerNoise, unit: int) -> IntegerNoise:
     return wide
 
 
-def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> tuple[IntegerNoise, ...]:
+def scaled_noises(question: CheckedQuery, noise: IntegerNoise, sensitivity: int) -> tuple[IntegerNoise, ...]:
     """Return a given noise for each component; one designed for a sensitivity fits questions of that only."""
     if sensitivity == 1:
         return component_noises(question, noise)
@@ -38,7 +38,7 @@ def scaled_noises(question: Question, noise: IntegerNoise, sensitivity: int) -> 
 
 
 def covering_noises(
-    noise: IntegerNoise, question: Question, listed: tuple[Move, ...]
+    noise: IntegerNoise, question: CheckedQuery, listed: tuple[Move, ...]
 ) -> tuple[IntegerNoise, ...]:
     """Return the noise of each component, stretched until it costs no more than the noise itself at 1."""
     furthest = [1] * len(units(question))

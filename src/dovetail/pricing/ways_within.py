@@ -13,7 +13,7 @@ from fractions import Fraction
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget, Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.neighbours import Neighbours
 
 from .accuracy import noises_reaching
@@ -27,13 +27,13 @@ _LEAST, _LARGEST = 1e-9, 1e6
 
 
 def cheapest_reaching(
-    question: Question,
+    question: CheckedQuery,
     within: Fraction,
     probability: Fraction,
     budget: Budget,
     spent: Charge,
     neighbours: Neighbours,
-) -> tuple[Question, tuple[IntegerNoise, ...]] | None:
+) -> tuple[CheckedQuery, tuple[IntegerNoise, ...]] | None:
     """Return how a question is measured to keep an accuracy at the least cost; None if in one way only."""
     rows, chance = used_rows(question), 1 - probability
     whole = "persons" if rows > 1 else neighbours
@@ -69,7 +69,7 @@ def _cost(charge: Charge, budget: Budget, spent: Charge) -> tuple[Fraction, Frac
 class _Family:
     """Noises of one shape around the components of a question, wider and narrower together."""
 
-    def __init__(self, question: Question, shape: IntegerNoise, widths: Sequence[float]) -> None:
+    def __init__(self, question: CheckedQuery, shape: IntegerNoise, widths: Sequence[float]) -> None:
         self.question = question
         self.noises: tuple[IntegerNoise, ...] = ()
         self._shape, self._widths = shape, widths

@@ -9,7 +9,7 @@ from dovetail.check import integer
 from dovetail.errors import InvalidQuery
 from dovetail.errors.remedies import Give
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .condition import Condition
 from .measures import PersonTally
 from .partitions import axes_of, listed_axes, public_cells
@@ -37,7 +37,7 @@ class Contributions:
     keys: Any = None
     bins: Any = None
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
         if len(listed_axes(axes)) != len(axes):
             raise InvalidQuery("Cells of persons are counted by public keys only.", Give("keys"))
@@ -48,4 +48,4 @@ class Contributions:
                 raise InvalidQuery("most_cells needs columns whose cells are counted.")
             cells = min(integer("most_cells", self.most_cells, low=1, high=MOST, fix=_FIX), cells)
         measure = PersonTally(rows, cells, listed_axes(axes))
-        return Question(measure, (), condition(self.where, table))
+        return CheckedQuery(measure, (), condition(self.where, table))

@@ -11,7 +11,7 @@ from dovetail.check import choice, rational
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .condition import Condition
 from .lattice import Lattice
 from .measures import Dispersion, QuantileValues, RankCounts
@@ -52,13 +52,13 @@ class Variance:
 
     root: ClassVar[bool] = False
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         if not isinstance(self.sample, bool):
             raise InvalidParameter("sample", self.sample, "True (divide by n - 1) or False (by n)")
         values = lattice(self.column, self.low, self.high, self.step, table)
         _check_range(values)
         axes = limited(axes_of(self.by, self.keys, self.bins, table))
-        return Question(Dispersion(values, self.sample, self.root), axes, condition(self.where, table))
+        return CheckedQuery(Dispersion(values, self.sample, self.root), axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Ranges:
     keys: Any = None
     bins: Any = None
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         steps, widths, axes = _tree(self, table)
-        return Question(RankCounts(steps, widths), axes, condition(self.where, table))
+        return CheckedQuery(RankCounts(steps, widths), axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Quantiles:
         one = isinstance(self.qs, str) or not isinstance(self.qs, Iterable)
         object.__setattr__(self, "qs", (self.qs,) if one else tuple(self.qs))
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         choice("kind", self.kind, ("disc", "cont"))
         qs = tuple(rational("qs", q, _QS) for q in self.qs)
         if not 0 < len(qs) <= MOST_QUANTILES or len(set(qs)) < len(qs) or not all(0 <= q <= 1 for q in qs):
@@ -142,7 +142,7 @@ class Quantiles:
         if len(qs) > 1 and any(axis.field.name == "q" for axis in axes):
             raise InvalidQuery("A column called q would stand twice in the answer.", "Ask for one quantile.")
         measure = QuantileValues(steps, widths, qs, self.kind)
-        return Question(measure, axes, condition(self.where, table))
+        return CheckedQuery(measure, axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Quantile:
 
     q: ClassVar[Fraction]
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         return self._asked("disc").checked(table)
 
     def _asked(self, kind: Kind) -> Quantiles:
@@ -178,7 +178,7 @@ class Median(_Quantile):
 
     q = Fraction(1, 2)
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         return self._asked(self.kind).checked(table)
 
 

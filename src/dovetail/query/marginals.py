@@ -12,7 +12,7 @@ from dovetail.check import choice, integer
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .condition import Condition
 from .field import MOST_CELLS
 from .measures import MarginalTables
@@ -61,7 +61,7 @@ class Marginals:
         for name, value in zip(self.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         if self.strategy is not None:
             choice("strategy", self.strategy, _STRATEGIES)
         listed = None if self.tables is None else _listed(self.tables)
@@ -76,7 +76,7 @@ class Marginals:
             )
         tables = self._all(len(axes)) if listed is None else _numbered(listed, names, table)
         _limit([axis.cells for axis in axes], tables)
-        return Question(MarginalTables(axes, tables, self.strategy), (), condition(self.where, table))
+        return CheckedQuery(MarginalTables(axes, tables, self.strategy), (), condition(self.where, table))
 
     def _names(self, listed: list[tuple[str, ...]] | None, table: Table) -> list[str]:
         """Return the columns: as given, else those of the tables in their order."""

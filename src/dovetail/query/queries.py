@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 from dovetail.check import positive, rational
 from dovetail.errors import InvalidParameter, InvalidQuery
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .column import Column, public_values
 from .condition import Condition, checked
 from .field import MOST_CELLS, Field, kind_of
@@ -30,7 +30,7 @@ SUMMED, RANKED = "only numbers can be summed", "only numbers, days and times can
 class Query(Protocol):
     """Anything that can be checked against a table's public columns."""
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         """Return the question in canonical form, or say what is wrong with it."""
 
 
@@ -44,7 +44,7 @@ class Count:
 
     where: str | Condition | None = None
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         return row_counts((), condition(self.where, table))
 
 
@@ -71,7 +71,7 @@ class Histogram:
         for name, value in (("columns", columns), ("keys", keys), ("bins", bins), ("where", where)):
             object.__setattr__(self, name, value)
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         if not self.columns:
             raise InvalidQuery("A histogram needs at least one column.")
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
@@ -89,9 +89,9 @@ class CountDistinct(Histogram):
 
     __slots__ = ()
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         axes = limited(axes_of(self.columns, self.keys, self.bins, table))
-        return Question(Distinct(), axes, condition(self.where, table))
+        return CheckedQuery(Distinct(), axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,10 @@ class _Summed:
 
     measure: ClassVar[type[Total] | type[Average]]
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         measure = self.measure(lattice(self.column, self.low, self.high, self.step, table))
         axes = limited(axes_of(self.by, self.keys, self.bins, table))
-        return Question(measure, axes, condition(self.where, table))
+        return CheckedQuery(measure, axes, condition(self.where, table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Linear:
     step: Any
     where: str | Condition | None = None
 
-    def checked(self, table: Table) -> Question:
+    def checked(self, table: Table) -> CheckedQuery:
         if not isinstance(self.weights, Mapping) or not self.weights:
             raise InvalidParameter(
                 "weights", self.weights, "a mapping from values of the column to weights from -1 to 1"
@@ -177,14 +177,14 @@ class Linear:
             raise InvalidParameter("step", self.step, "small enough for a weight that is not 0, above 2^-52")
         keys = Keys(field, tuple(key for key, _ in kept))
         measure = Weighted(keys, tuple(weight for _, weight in kept), step)
-        return Question(measure, (), condition(self.where, table))
+        return CheckedQuery(measure, (), condition(self.where, table))
 
 
 def row_counts(
     axes: tuple[Any, ...], where: Condition | None = None, persons: Persons | None = None
-) -> Question:
+) -> CheckedQuery:
     """Return the question of how many rows are in each cell."""
-    return Question(Rows(), axes, where, persons)
+    return CheckedQuery(Rows(), axes, where, persons)
 
 
 def condition(where: str | Condition | None, table: Table) -> Condition | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dovetail.errors import InvalidQuery
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .condition import ColumnComparison, Condition, Every, Member, Missing, Some
 from .field import Constant, Field, read_column
 from .lattice import Lattice
@@ -21,8 +21,8 @@ from .neighbours import Persons
 from .partitions import DISCOVER, Axis, Bins, Discovered, Keys, Steps
 
 
-def read_question(data: Mapping[str, Any]) -> Question:
-    """Read what `Question.to_dict` wrote.
+def read_question(data: Mapping[str, Any]) -> CheckedQuery:
+    """Read what `CheckedQuery.to_dict` wrote.
 
     >>> read_question({"measure": {"count": "rows"}, "axes": [], "where": None}).measure.words()
     'count'
@@ -32,7 +32,7 @@ def read_question(data: Mapping[str, Any]) -> Question:
     own = len(axes) - len(measure.partition())
     where = None if data["where"] is None else read_condition(data["where"])
     persons = None if "persons" not in data else _persons(data["persons"])
-    return Question(measure, axes[:own], where, persons)
+    return CheckedQuery(measure, axes[:own], where, persons)
 
 
 def read_axis(data: Mapping[str, Any]) -> Axis:

@@ -10,12 +10,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .canonical import Question
+from .checked_query import CheckedQuery
 from .condition import ColumnComparison, Condition, Every, Member, Missing
 from .measures import Measure
 
 
-def shared(questions: Sequence[Question]) -> list[tuple[int, Measure | None]]:
+def shared(questions: Sequence[CheckedQuery]) -> list[tuple[int, Measure | None]]:
     """Return, of each question, which one to ask instead and the measure that reads its answer there.
 
     None stands for the question itself, asked as it is.
@@ -46,7 +46,7 @@ def components_read(measure: Measure, whole: Measure) -> tuple[int, ...]:
     return tuple(places[content] for content in measure.contents())
 
 
-def _rows(question: Question) -> frozenset[str]:
+def _rows(question: CheckedQuery) -> frozenset[str]:
     """Return the conditions on the rows that matter, among them that a value is there where one is needed."""
     where, lattice = question.where, question.measure.lattice()
     parts: Sequence[Condition] = where.parts if isinstance(where, Every) else [where] if where else []

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dovetail.answers.threshold import Threshold
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import MOST_CELLS, Constant, written
 from dovetail.query.measures import Component
 from dovetail.query.partitions import Cell, Discovered
@@ -105,7 +105,7 @@ def write_released(released: Sequence[ReleasedCells], charge: Charge) -> str:
     return json.dumps(stored)
 
 
-def read_released(text: str, questions: Sequence[Question]) -> list[ReleasedCells]:
+def read_released(text: str, questions: Sequence[CheckedQuery]) -> list[ReleasedCells]:
     """Read what `write_released` wrote for these questions."""
     stored = json.loads(text)
     found = stored.get("found", [None] * len(questions))
@@ -118,7 +118,7 @@ def read_released(text: str, questions: Sequence[Question]) -> list[ReleasedCell
     ]
 
 
-def _read_cell(question: Question, cell: Sequence[Any]) -> Cell:
+def _read_cell(question: CheckedQuery, cell: Sequence[Any]) -> Cell:
     def read(axis: object, key: Any) -> Constant | None:
         return axis.field.constant(key) if isinstance(axis, Discovered) and key is not None else key
 

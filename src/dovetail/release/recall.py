@@ -12,7 +12,7 @@ from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.threshold import Threshold
 from dovetail.errors import InvalidQuery
 from dovetail.privacy import Charge
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.reading import read_question
 
 from .mechanism import read_released
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dovetail.answers.quote import Standing
 
 
-def asked_of(body: str) -> list[Question]:
+def asked_of(body: str) -> list[CheckedQuery]:
     """Return the questions that a request's body holds; none where an online run began with it."""
     return [read_question(each["question"]) for each in json.loads(body).get("asked", [])]
 

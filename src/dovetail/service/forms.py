@@ -18,7 +18,7 @@ from dovetail.exact.decimals import decimal_text
 from dovetail.ledger import Entry
 from dovetail.privacy import Budget, Charge
 from dovetail.query import Column, Schema
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import written
 from dovetail.release.account import PlanState
 
@@ -159,11 +159,11 @@ def standing_of(seen: Standing | None) -> StandingForm | None:
     return None if seen is None or seen.budget is None else standing(seen.budget, seen.spent)
 
 
-def question_words(question: Question) -> str:
+def question_words(question: CheckedQuery) -> str:
     """Return what a question is, in a few words.
 
     >>> from dovetail.query.measures import Rows
-    >>> question_words(Question(Rows()))
+    >>> question_words(CheckedQuery(Rows()))
     'count'
     """
     columns = ", ".join(axis.field.name for axis in question.named_by)

@@ -22,7 +22,7 @@ from dovetail.engines import Engine, Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.measures import MarginalTables, Shift
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours
@@ -73,7 +73,7 @@ def neighbours_of(rows: tuple[int, ...], rule: Neighbours) -> Iterator[tuple[int
 
 
 def worst_loss(
-    question: Question, rule: Neighbours, true: dict[tuple[int, ...], Any]
+    question: CheckedQuery, rule: Neighbours, true: dict[tuple[int, ...], Any]
 ) -> tuple[Fraction, bool]:
     """Return the largest loss of geometric noise between neighbours; does a declared move cover each?"""
     listed, covered, worst = moves(question, rule), True, Fraction(0)

@@ -27,7 +27,7 @@ from dovetail.pricing.plans import noises_for, slots_for
 from dovetail.pricing.sensitivity import moves
 from dovetail.privacy import Charge, privacy_loss, split_charge
 from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Quantiles, Schema, Sum, Variance
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Neighbours, Persons
 from neighbour_changes import changed, lies_below, merges_below
@@ -121,8 +121,8 @@ def test_no_person_moves_an_answer_further_than_declared(
             assert largest == max(shift.by for move in merged for shift in move)
 
 
-def visits(query: Any, rows: int, cells: int) -> Question:
-    made: Question = query.checked(Schema([dv.Column("k", "integer"), dv.Column("x", "integer")]).table())
+def visits(query: Any, rows: int, cells: int) -> CheckedQuery:
+    made: CheckedQuery = query.checked(Schema([dv.Column("k", "integer"), dv.Column("x", "integer")]).table())
     return replace(made, persons=Persons(Field("person", "text"), rows, cells))
 
 

@@ -14,7 +14,7 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.composition import charge_of
 from dovetail.query import Column, Contributions, Schema
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.reading import read_question
@@ -24,10 +24,10 @@ SCHEMA = Schema([Column("id", "text"), Column("ward", "text", values=["x", "y", 
 HELD = [rows for many in range(4) for rows in combinations_with_replacement(["x", "y", "z", "else"], many)]
 
 
-def question(most_rows: int, most_cells: int | None, columns: tuple[str, ...] = ("ward",)) -> Question:
+def question(most_rows: int, most_cells: int | None, columns: tuple[str, ...] = ("ward",)) -> CheckedQuery:
     asked = Contributions(columns, most_rows, most_cells).checked(SCHEMA.table())
     persons = asked.measure.tallied(Persons(Field("id", "text"), 0, 0))
-    return Question(asked.measure, (), None, persons)
+    return CheckedQuery(asked.measure, (), None, persons)
 
 
 def tally(held: list[tuple[str, ...]], most_rows: int, most_cells: int) -> list[int]:
@@ -41,7 +41,7 @@ def tally(held: list[tuple[str, ...]], most_rows: int, most_cells: int) -> list[
     return counts
 
 
-def in_engine(held: list[tuple[str, ...]], asked: Question) -> list[int]:
+def in_engine(held: list[tuple[str, ...]], asked: CheckedQuery) -> list[int]:
     rows = [(f"p{person}", ward) for person, wards in enumerate(held) for ward in wards]
     rows += [(None, "x")] * 2  # rows of nobody
     table = pyarrow.table({"id": pyarrow.array([r[0] for r in rows], "string"), "ward": [r[1] for r in rows]})

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.condition import Condition, Missing, every
 from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
 from dovetail.query.queries import (
@@ -67,7 +67,7 @@ class Aggregates:
     def __init__(self, source: Text, table: Table, unit: str | None) -> None:
         self.source, self.table, self.unit = source, table, unit
         self.queries: dict[Query, int] = {}
-        self.questions: list[Question] = []
+        self.questions: list[CheckedQuery] = []
         self.by: tuple[str, ...] = ()
         self.where: Condition | None = None
 

@@ -14,7 +14,7 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.account import wait_for_tick
 from dovetail.privacy import Budget
-from dovetail.query.canonical import Question
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.partitions import Bins
 from dovetail.query.reading import read_axis
 from dovetail.release.account import PlanState
@@ -151,7 +151,7 @@ def paced(offer: Offer) -> Iterator[None]:
             wait_for_tick(begun, offer.pacing)
 
 
-def _shown(said: dict[str, Any], public: str, question: Question) -> RunAnswerForm:
+def _shown(said: dict[str, Any], public: str, question: CheckedQuery) -> RunAnswerForm:
     more: RunAnswerMembers = {"run": public, "words": forms.question_words(question)}
     return forms.beside(said, more)
 

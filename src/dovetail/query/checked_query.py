@@ -26,8 +26,8 @@ _UNLIMITED = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One checked question."""
+class CheckedQuery:
+    """A query that was checked against a schema."""
 
     measure: Measure
     axes: tuple[Axis, ...] = ()
@@ -96,6 +96,6 @@ class Question:
         return written if self.persons is None else written | {"persons": self.persons.to_dict()}
 
 
-def never_negative(question: Question) -> bool:
+def never_negative(question: CheckedQuery) -> bool:
     """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
     return question.measure.never_negative()
