@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import dovetail as dv
 from dovetail.noise import Geometric
-from dovetail.workloads import QuantileChoice, Ranges, best_tree
+from dovetail.workloads import QuantileChoice, RangeEstimates, best_tree
 
 from .report import Row, show
 
@@ -103,7 +103,7 @@ def tree_interval(size: int, epsilon: float) -> tuple[float, int, int]:
     """Return a median of ours with its interval at 95 %."""
     tree, noise = _tree(str(epsilon))
     noisy = [level + np.asarray(noise.sample(len(level))) for level in tree.counts(counts(size))]
-    found = Ranges(tree, noise, noisy).quantile(HALF, "0.05")
+    found = RangeEstimates(tree, noise, noisy).quantile(HALF, "0.05")
     return found.point, found.low, found.high
 
 

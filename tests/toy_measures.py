@@ -32,7 +32,7 @@ from dovetail.query.measures import (
 from dovetail.query.partitions import Axis, Steps, axes_of
 from dovetail.query.queries import lattice
 from dovetail.query.schema import Table
-from dovetail.workloads.ranges import Ranges
+from dovetail.workloads.ranges import RangeEstimates
 from dovetail.workloads.spread import Spread, replacements
 from dovetail.workloads.tree_queries import range_error
 from dovetail.workloads.trees import Tree
@@ -66,9 +66,9 @@ class Ladder(Measure):
         field = replace(self.steps.field, name=f"{self.steps.field.name} up to")
         return (Steps(replace(self.steps.lattice, field=field)),)
 
-    def _ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
+    def _ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> RangeEstimates:
         levels = np.split(np.array(cell), [self.steps.cells])
-        return Ranges(self._tree(), noises[0], levels)
+        return RangeEstimates(self._tree(), noises[0], levels)
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
         return [Fraction(float(up)) for cell in cells for up in self._ranges(cell, noises).cumulative]

@@ -33,13 +33,13 @@ def working(text: str, shower: Callable[[], Shower | None] | None = None) -> Ite
     >>> with working("Nobody sees this"):
     ...     pass
     """
-    found = None if _shown.is_set() else (shower or _screen)()
-    if found is None:
+    screen = None if _shown.is_set() else (shower or _screen)()
+    if screen is None:
         yield
         return
     _shown.set()
     done = Event()
-    thread = Thread(target=_show, args=(text, found, done), daemon=True)
+    thread = Thread(target=_show, args=(text, screen, done), daemon=True)
     thread.start()
     try:
         yield

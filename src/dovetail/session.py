@@ -87,7 +87,7 @@ class Session(AskingMarginals):
     ) -> None:
         from dovetail.engines import connect
         from dovetail.ledger.opening import Opening
-        from dovetail.ledger.same_data import Answered
+        from dovetail.ledger.same_data import SameDataAnswer
         from dovetail.ledger.text import composed
         from dovetail.release.releaser import Releaser
 
@@ -97,7 +97,7 @@ class Session(AskingMarginals):
         slots = None if queries is None else answers_planned(queries)
         self._version = None if version is None else composed("version", version)
         labels = [vintage] if isinstance(vintage, str) else vintage
-        self._said = Answered(tuple(composed("vintage", each) for each in labels), same_data)
+        self._said = SameDataAnswer(tuple(composed("vintage", each) for each in labels), same_data)
         declared = schema if isinstance(schema, Schema | None) else Schema.read(schema)
         self.source = Source.of(source, name=name, schema=declared, table=table).with_schema()
         if self.schema.place is not None and not self.source.shipped:
@@ -281,10 +281,10 @@ class Session(AskingMarginals):
         """The budget of this dataset; it is fixed by the first charge."""
         from dovetail.ledger.registry import missing_budget
 
-        found = self._account.standing().budget
-        if found is None:
+        limit = self._account.standing().budget
+        if limit is None:
             raise missing_budget(self.source.name)
-        return found
+        return limit
 
     @property
     def begun(self) -> bool:

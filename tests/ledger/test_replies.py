@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from dovetail.ledger import Ledger
-from dovetail.ledger.replies import Claim, Claimed
+from dovetail.ledger.replies import Claimed, KeyClaim
 
-CLAIM = Claim(1, "POST /v1/analysts", "one", "digest")
+CLAIM = KeyClaim(1, "POST /v1/analysts", "one", "digest")
 
 
 def test_a_claim_is_made_kept_and_given_up(ledger: Ledger) -> None:
@@ -29,9 +29,9 @@ def test_one_of_many_claims_wins(ledger: Ledger) -> None:
 def test_an_erased_name_is_erased_from_replies(ledger: Ledger) -> None:
     dora = ledger.people.add("dora", "analyst")
     for key, reply in (("one", f'{{"id": "{dora.public}", "name": "dora"}}'), ("two", "{}")):
-        claim = Claim(1, "POST /v1/analysts", key, "digest")
+        claim = KeyClaim(1, "POST /v1/analysts", key, "digest")
         ledger.replies.claim(claim)
         ledger.replies.keep(claim, reply)
     ledger.people.erase("dora")
     assert ledger.replies.claim(CLAIM) is None
-    assert ledger.replies.claim(Claim(1, "POST /v1/analysts", "two", "digest")) == Claimed("digest", "{}")
+    assert ledger.replies.claim(KeyClaim(1, "POST /v1/analysts", "two", "digest")) == Claimed("digest", "{}")

@@ -11,7 +11,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.online import design_online
 from dovetail.online.forecast import ForecastCount, deviation, forecasts, product_variance, public_questions
 from dovetail.privacy import Budget
-from dovetail.workloads import Marginals
+from dovetail.workloads import MarginalWorkload
 
 ADULT = (9, 16, 7, 2, 2, 6, 5)
 APPROXIMATE = Budget.approximate(1, "1e-6")
@@ -37,7 +37,7 @@ def test_the_variance_is_that_of_dense_least_squares(way: int) -> None:
             )
     covariance = np.linalg.pinv(np.array(rows).T @ np.array(rows))
     for axes, values in [((1,), (2,)), ((0, 2), (1, 3)), ((0, 1, 2), (2, 1, 2))]:
-        variance = product_variance(Marginals.of_ways(shape, way), ForecastCount(axes, values))
+        variance = product_variance(MarginalWorkload.of_ways(shape, way), ForecastCount(axes, values))
         if len(axes) > way:
             assert variance == np.inf
             continue

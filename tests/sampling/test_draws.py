@@ -13,7 +13,7 @@ import pytest
 import dovetail.sampling
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, Laplace
-from dovetail.sampling import Law, Run, draws, replay, sample
+from dovetail.sampling import GeometricRun, Law, draws, replay, sample
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.sampler import CHUNK
 
@@ -185,7 +185,7 @@ def test_a_wide_law_without_runs_is_refused_kindly():
 class Lone:
     """A finite support given as runs."""
 
-    runs = (Run(0, 3, NOISE.rates[0]),)
+    runs = (GeometricRun(0, 3, NOISE.rates[0]),)
 
     def __init__(self):
         self._weights = [np.exp(-k / 3) for k in range(3)]

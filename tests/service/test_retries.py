@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dovetail.ledger import Ledger
-from dovetail.ledger.replies import Claim, Claimed
+from dovetail.ledger.replies import Claimed, KeyClaim
 from dovetail.service.app import create_app
 
 
@@ -54,7 +54,7 @@ def test_what_was_refused_may_be_tried_again_under_its_key(house: Any) -> None:
 
 
 def test_one_of_two_workers_has_the_claim(house: Any) -> None:
-    claim = Claim(1, "POST /v1/analysts", "one", "digest")
+    claim = KeyClaim(1, "POST /v1/analysts", "one", "digest")
     assert house.ledger.replies.claim(claim) is None
     with Ledger.open(house.settings.ledger) as other:
         assert other.replies.claim(claim) == Claimed("digest", None)

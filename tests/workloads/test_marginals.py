@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
-from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.marginals import Columns, centred, subsets, whole_residual
 from dovetail.workloads.strategies import KINDS, Kind
 
@@ -21,20 +21,20 @@ NOISES = [Geometric(1), Geometric("0.5"), DiscreteGaussian(2)]
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> Marginals:
+def workloads(draw: st.DrawFn) -> MarginalWorkload:
     """Up to three columns of up to four values, and any tables over them."""
     sizes = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     every = [each for each in subsets(tuple(range(len(sizes)))) if each]
     tables = draw(st.lists(st.sampled_from(every), min_size=1, max_size=4, unique=True))
-    return Marginals(sizes, tuple(sorted(tables)))
+    return MarginalWorkload(sizes, tuple(sorted(tables)))
 
 
-def margins(wanted: Marginals, joint: np.ndarray) -> dict[Columns, np.ndarray]:
+def margins(wanted: MarginalWorkload, joint: np.ndarray) -> dict[Columns, np.ndarray]:
     every = tuple(range(len(wanted.sizes)))
     return {table: wanted.margin(joint, every, table) for table in wanted.tables}
 
 
-def cells(wanted: Marginals) -> list[np.ndarray]:
+def cells(wanted: MarginalWorkload) -> list[np.ndarray]:
     """One table of the joint for each of its cells, with a single row in it."""
     found = []
     for place in product(*map(range, wanted.sizes)):
@@ -54,14 +54,16 @@ def measured(strategy: Strategy) -> tuple[np.ndarray, np.ndarray]:
     return np.array(columns).T, np.repeat([noise.variance() for noise in strategy.noises], sizes)
 
 
-def chosen(kind: Kind, wanted: Marginals, data: st.DataObject) -> Strategy:
+def chosen(kind: Kind, wanted: MarginalWorkload, data: st.DataObject) -> Strategy:
     count = len(wanted.residuals if kind == "residuals" else wanted.tables)
     return Strategy(kind, wanted, tuple(data.draw(st.sampled_from(NOISES)) for _ in range(count)))
 
 
 @given(workloads(), st.sampled_from(KINDS), st.data())
 @settings(max_examples=60, deadline=None)
-def test_without_noise_the_tables_come_back(wanted: Marginals, kind: Kind, data: st.DataObject) -> None:
+def test_without_noise_the_tables_come_back(
+    wanted: MarginalWorkload, kind: Kind, data: st.DataObject
+) -> None:
     joint = np.random.default_rng(1).integers(0, 50, wanted.sizes)
     strategy, truth = chosen(kind, wanted, data), margins(wanted, joint)
     found = strategy.estimate(strategy.numbers(truth))
@@ -77,7 +79,7 @@ def least_covariance(matrix: np.ndarray, variances: np.ndarray) -> np.ndarray:
 @given(workloads(), st.sampled_from(["joint", "residuals"]), st.data())
 @settings(max_examples=60, deadline=None)
 def test_estimates_and_variances_are_those_of_least_squares(
-    wanted: Marginals, kind: Kind, data: st.DataObject
+    wanted: MarginalWorkload, kind: Kind, data: st.DataObject
 ) -> None:
     strategy = chosen(kind, wanted, data)
     matrix, variances = measured(strategy)
@@ -98,7 +100,7 @@ def test_estimates_and_variances_are_those_of_least_squares(
 
 @given(workloads(), st.sampled_from(KINDS), st.data())
 @settings(max_examples=40, deadline=None)
-def test_errors_of_sums_of_cells(wanted: Marginals, kind: Kind, data: st.DataObject) -> None:
+def test_errors_of_sums_of_cells(wanted: MarginalWorkload, kind: Kind, data: st.DataObject) -> None:
     strategy = chosen(kind, wanted, data)
     table = wanted.tables[0]
     query = np.random.default_rng(3).integers(0, 2, wanted.shape(table)).astype(float)
@@ -114,7 +116,7 @@ def test_errors_of_sums_of_cells(wanted: Marginals, kind: Kind, data: st.DataObj
 
 @pytest.mark.parametrize("kind", ["joint", "residuals", "uneven"])
 def test_tables_agree_to_the_last_digit_on_what_they_share(kind: str) -> None:
-    wanted = Marginals.of_ways((4, 3, 2, 5), 2)
+    wanted = MarginalWorkload.of_ways((4, 3, 2, 5), 2)
     if kind == "uneven":
         rates = [Fraction(3 + place, 37) for place in range(len(wanted.tables))]
         strategy = Strategy("joint", wanted, tuple(map(Geometric, rates)))
@@ -139,7 +141,7 @@ def test_tables_agree_to_the_last_digit_on_what_they_share(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bars_cover_each_cell_and_half_of_them_do_not(kind: Kind) -> None:
-    wanted, runs, chance = Marginals.of_ways((3, 2, 4), 2), 2000, 0.1
+    wanted, runs, chance = MarginalWorkload.of_ways((3, 2, 4), 2), 2000, 0.1
     strategy = Strategy.alike(kind, wanted, Geometric("0.5"))
     drawn = {
         each: np.asarray(noise.sample((runs, *wanted.shape(each))))
@@ -158,7 +160,7 @@ def test_bars_cover_each_cell_and_half_of_them_do_not(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_simultaneous_bars_hold_all_cells_and_single_ones_do_not(kind: Kind) -> None:
-    wanted, runs, chance = Marginals.of_ways((3, 2, 4), 2), 300, 0.2
+    wanted, runs, chance = MarginalWorkload.of_ways((3, 2, 4), 2), 300, 0.2
     strategy = Strategy.alike(kind, wanted, Geometric("0.5"))
     alone, together = strategy.bars(chance), strategy.bars(chance, simultaneous=True)
     outside = {"alone": 0, "together": 0}
@@ -189,14 +191,14 @@ def one_noise_too_few() -> tuple[IntegerNoise, ...]:
 )
 def test_bad_workloads_are_refused(sizes: tuple[int, ...], tables: tuple[Columns, ...]) -> None:
     with pytest.raises(InvalidParameter):
-        Marginals(sizes, tables)
+        MarginalWorkload(sizes, tables)
 
 
 def test_bad_strategies_and_queries_are_refused() -> None:
-    wanted = Marginals((2, 3), ((0,), (1,)))
+    wanted = MarginalWorkload((2, 3), ((0,), (1,)))
     with pytest.raises(InvalidParameter, match="noises"):
         Strategy("joint", wanted, one_noise_too_few())
     with pytest.raises(InvalidParameter, match="query"):
         Strategy.alike("joint", wanted, Geometric(1)).error((0,), np.zeros(3))
     with pytest.raises(InvalidParameter, match="way"):
-        Marginals.of_ways((2, 3), 3)
+        MarginalWorkload.of_ways((2, 3), 3)

@@ -11,7 +11,7 @@ import pytest
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget
 from dovetail.privacy.normal import normal_sigma
-from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.planning import (
     can_be_residuals,
     charge,
@@ -31,14 +31,14 @@ from .test_marginals import margins
 # workclass, education, marital_status, occupation, relationship, race, sex, income
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 TINY = [
-    Marginals((3, 2), ((0, 1),)),
-    Marginals((2, 3, 2), ((0, 1), (1, 2), (0, 2))),
-    Marginals((2, 4), ((0,), (1,))),
-    Marginals((1, 3), ((0, 1),)),
+    MarginalWorkload((3, 2), ((0, 1),)),
+    MarginalWorkload((2, 3, 2), ((0, 1), (1, 2), (0, 2))),
+    MarginalWorkload((2, 4), ((0,), (1,))),
+    MarginalWorkload((1, 3), ((0, 1),)),
 ]
 
 
-def rows(wanted: Marginals) -> list[dict[tuple[int, ...], np.ndarray]]:
+def rows(wanted: MarginalWorkload) -> list[dict[tuple[int, ...], np.ndarray]]:
     """What one row in each cell of the joint adds to every wanted table."""
     found = []
     for place in product(*map(range, wanted.sizes)):
@@ -68,14 +68,14 @@ def listed(pattern: Pattern) -> Counter[tuple[int, int]]:
 
 @pytest.mark.parametrize("wanted", TINY)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_row_moves_what_the_pattern_says(wanted: Marginals, kind: Kind) -> None:
+def test_every_row_moves_what_the_pattern_says(wanted: MarginalWorkload, kind: Kind) -> None:
     strategy = Strategy.alike(kind, wanted, Geometric(1))
     expected = listed(row_pattern(kind, wanted))
     assert all(moved(strategy, row, None) == expected for row in rows(wanted))
 
 
 @pytest.mark.parametrize("wanted", TINY)
-def test_every_replacement_of_residuals_is_among_the_patterns(wanted: Marginals) -> None:
+def test_every_replacement_of_residuals_is_among_the_patterns(wanted: MarginalWorkload) -> None:
     strategy = Strategy.alike("residuals", wanted, Geometric(1))
     patterns = [listed(pattern) for pattern in replacement_patterns("residuals", wanted)]
     seen = set()
@@ -90,7 +90,7 @@ def test_every_replacement_of_residuals_is_among_the_patterns(wanted: Marginals)
 
 @pytest.mark.parametrize("wanted", TINY)
 @pytest.mark.parametrize("kind", ["plain", "joint"])
-def test_replacements_in_tables_are_covered(wanted: Marginals, kind: Kind) -> None:
+def test_replacements_in_tables_are_covered(wanted: MarginalWorkload, kind: Kind) -> None:
     strategy = Strategy.alike(kind, wanted, Geometric(1))
     (cover,) = (listed(pattern) for pattern in replacement_patterns(kind, wanted))
     for one, other in product(rows(wanted), rows(wanted)):
@@ -101,7 +101,7 @@ def test_replacements_in_tables_are_covered(wanted: Marginals, kind: Kind) -> No
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_the_worst_loss_is_that_of_the_worst_neighbour(
-    wanted: Marginals, kind: Kind, neighbours: str
+    wanted: MarginalWorkload, kind: Kind, neighbours: str
 ) -> None:
     """With geometric noise of rate r, a shift of s costs r·s in the worst case; enumerate all neighbours."""
     noise = Geometric("0.3")
@@ -121,7 +121,7 @@ def test_the_worst_loss_is_that_of_the_worst_neighbour(
 
 def test_a_price_that_forgets_the_other_cells_is_too_low() -> None:
     """The mutation: only the row's own cell of each residual is counted."""
-    wanted = Marginals((5, 2, 2), ((0, 1), (0, 2), (1, 2)))
+    wanted = MarginalWorkload((5, 2, 2), ((0, 1), (0, 2), (1, 2)))
     strategy = Strategy.alike("residuals", wanted, DiscreteGaussian(12))
     pattern = row_pattern("residuals", wanted)
     largest = {place: max(shift for at, shift, _ in pattern if at == place) for place, _, _ in pattern}
@@ -132,7 +132,7 @@ def test_a_price_that_forgets_the_other_cells_is_too_low() -> None:
 
 def test_neither_a_removed_nor_a_replaced_row_is_always_the_worst() -> None:
     """With a precise total the removal of a row is dearest, which every replacement leaves as it is."""
-    wanted = Marginals((3, 2), ((0, 1),))
+    wanted = MarginalWorkload((3, 2), ((0, 1),))
     noises: list[IntegerNoise] = [Geometric("0.2").stretched(wanted.cells(part)) for part in wanted.residuals]
     usual = [loss.epsilon for loss in price(Strategy("residuals", wanted, tuple(noises)), "replace")]
     assert usual[0] < max(usual)
@@ -145,7 +145,7 @@ def test_neither_a_removed_nor_a_replaced_row_is_always_the_worst() -> None:
 # The published root mean square errors of ResidualPlanner (arXiv 2305.08175) on its Adult domain, at cost 1.
 @pytest.mark.parametrize(("way", "published"), [(1, 3.047), (2, 6.359), (3, 10.515)])
 def test_published_errors_of_gaussian_residuals(way: int, published: float) -> None:
-    wanted = Marginals.of_ways((100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2), way)
+    wanted = MarginalWorkload.of_ways((100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2), way)
     variances = even_variances(wanted, by_cells=True)
     total = 0.0
     for table in wanted.tables:
@@ -158,7 +158,7 @@ def test_published_errors_of_gaussian_residuals(way: int, published: float) -> N
 
 
 def test_variances_that_make_the_worst_table_most_exact() -> None:
-    wanted = Marginals.of_ways(ADULT, 2)
+    wanted = MarginalWorkload.of_ways(ADULT, 2)
     even, summed = even_variances(wanted), even_variances(wanted, by_cells=True)
 
     def errors(variances: dict) -> list[float]:
@@ -178,7 +178,7 @@ def test_variances_that_make_the_worst_table_most_exact() -> None:
 
 
 def test_errors_at_pure_epsilon_1() -> None:
-    wanted = Marginals.of_ways(ADULT, 2)
+    wanted = MarginalWorkload.of_ways(ADULT, 2)
     found = plan(
         wanted,
         Budget.pure(1),
@@ -197,7 +197,7 @@ def test_errors_at_pure_epsilon_1() -> None:
 
 
 def test_predicted_errors_of_residuals_at_epsilon_1_and_delta_1e_6() -> None:
-    wanted, budget = Marginals.of_ways(ADULT, 2), Budget.approximate(1, "1e-6")
+    wanted, budget = MarginalWorkload.of_ways(ADULT, 2), Budget.approximate(1, "1e-6")
     found = residual_strategy(wanted, DiscreteGaussian(1000), budget, certify=False)
     assert found is not None
     errors = [found.variance(table) ** 0.5 for table in wanted.tables]
@@ -206,7 +206,7 @@ def test_predicted_errors_of_residuals_at_epsilon_1_and_delta_1e_6() -> None:
 
 
 def test_residuals_keep_a_budget_for_certain() -> None:
-    wanted, budget = Marginals.of_ways((4, 3, 2), 2), Budget.approximate(1, "1e-6")
+    wanted, budget = MarginalWorkload.of_ways((4, 3, 2), 2), Budget.approximate(1, "1e-6")
     for neighbours in ("add-remove", "replace"):
         found = residual_strategy(wanted, DiscreteGaussian(100), budget, neighbours)
         assert found is not None
@@ -219,7 +219,7 @@ def test_residuals_keep_a_budget_for_certain() -> None:
 
 @pytest.mark.parametrize("kind", ["joint", "residuals"])
 def test_predictions_are_within_3_per_cent_of_a_simulation(kind: Kind) -> None:
-    wanted, runs = Marginals.of_ways(ADULT, 2), 60
+    wanted, runs = MarginalWorkload.of_ways(ADULT, 2), 60
     strategy = Strategy.alike(kind, wanted, Geometric("0.1"))
     squares = dict.fromkeys(wanted.tables, 0.0)
     for _ in range(runs):
@@ -256,11 +256,11 @@ def test_the_normal_deviation_is_that_of_the_analytic_gaussian() -> None:
 
 
 def test_residuals_that_take_too_long_to_price_are_not_tried() -> None:
-    few, many = Marginals.of_ways((5,) * 8, 3), Marginals.of_ways((5,) * 14, 3)
+    few, many = MarginalWorkload.of_ways((5,) * 8, 3), MarginalWorkload.of_ways((5,) * 14, 3)
     assert can_be_residuals(few, "add-remove")
     assert not can_be_residuals(few, "replace")
     assert not can_be_residuals(few, "persons")
-    assert can_be_residuals(Marginals.of_ways((5,) * 6, 2), "replace")
+    assert can_be_residuals(MarginalWorkload.of_ways((5,) * 6, 2), "replace")
     assert not can_be_residuals(many, "add-remove")
     noise = Geometric("0.01")
     found = plan(many, Budget.pure(1), lambda name, tables: noise, {"geometric": noise})

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, IntegerNoise
-from dovetail.workloads import Ranges, Tree
+from dovetail.workloads import RangeEstimates, Tree
 from dovetail.workloads.tree_queries import step_error
 
 TREE = Tree(10, (1, 4))
@@ -22,8 +22,8 @@ FALSE_ALARM = 1e-9
 RUNS = 250
 
 
-def released(cells: np.ndarray, tree: Tree, noise: IntegerNoise) -> Ranges:
-    return Ranges(tree, noise, [level + noise.sample(len(level)) for level in tree.counts(cells)])
+def released(cells: np.ndarray, tree: Tree, noise: IntegerNoise) -> RangeEstimates:
+    return RangeEstimates(tree, noise, [level + noise.sample(len(level)) for level in tree.counts(cells)])
 
 
 def disc(rows: np.ndarray, q: Fraction) -> int:
@@ -44,7 +44,7 @@ qs = st.sampled_from(
 @settings(max_examples=100, deadline=None)
 def test_without_noise_points_are_the_quantiles(values: list[int], q: Fraction) -> None:
     rows = np.sort(values)
-    found = Ranges(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10)))
+    found = RangeEstimates(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10)))
     assert found.quantile(q, 0.05).point == disc(rows, q)
     assert found.quantile(q, 0.05, "cont").point == pytest.approx(cont(rows, q), abs=1e-9)
 
@@ -56,7 +56,9 @@ def test_nearly_without_noise_intervals_are_as_short_as_the_definition_allows(
 ) -> None:
     """With certain counts, an interval holds the quantile, and cells without a row next to it at most."""
     rows = np.sort(values)
-    found = Ranges(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10))).quantile(q, 0.05)
+    found = RangeEstimates(TREE, Geometric(50), TREE.counts(np.bincount(rows, minlength=10))).quantile(
+        q, 0.05
+    )
     assert found.low <= disc(rows, q) <= found.high
     assert found.low == disc(rows, q)
     assert found.high == disc(rows, q)
@@ -71,7 +73,7 @@ TABLES = {
 }
 
 
-def misses(table: np.ndarray, interval: Callable[[Ranges], tuple[float, float]], truth: float) -> int:
+def misses(table: np.ndarray, interval: Callable[[RangeEstimates], tuple[float, float]], truth: float) -> int:
     missed = 0
     for _ in range(RUNS):
         low, high = interval(released(table, TREE, Geometric("0.4")))
@@ -89,7 +91,7 @@ def test_quantiles_are_covered(name: str, q: Fraction, kind: str) -> None:
     rows = np.repeat(np.arange(10), table)
     truth = disc(rows, q) if kind == "disc" else cont(rows, q)
 
-    def interval(found: Ranges) -> tuple[float, float]:
+    def interval(found: RangeEstimates) -> tuple[float, float]:
         quantile = found.quantile(q, chance, kind)  # type: ignore[arg-type]
         return quantile.low, quantile.high
 
@@ -101,7 +103,7 @@ def test_the_same_test_catches_bars_that_are_too_short() -> None:
     table, chance = TABLES["tight"], 0.1
     truth = disc(np.repeat(np.arange(10), table), Fraction(1, 2))
 
-    def interval(found: Ranges) -> tuple[float, float]:
+    def interval(found: RangeEstimates) -> tuple[float, float]:
         quantile = replace(found, noise=Geometric(2)).quantile("0.5", chance)
         return quantile.low, quantile.high
 
@@ -162,10 +164,10 @@ def test_many_empty_cells_end_the_search_on_the_safe_side() -> None:
     exact = step_error(tree, noise, [0, 2_000, 20_000], [0.5, -0.5]).one_sided(0.025)
     cells = np.zeros(20_000, int)
     cells[5_000] = 2 * 1.2 * exact
-    found = Ranges(tree, noise, tree.counts(cells)).quantile("0.5", 0.05)
+    found = RangeEstimates(tree, noise, tree.counts(cells)).quantile("0.5", 0.05)
     assert found.low < 5_000 <= found.high
     cells[5_000] = 2 * 2.5 * exact
-    assert Ranges(tree, noise, tree.counts(cells)).quantile("0.5", 0.05).low == 5_000
+    assert RangeEstimates(tree, noise, tree.counts(cells)).quantile("0.5", 0.05).low == 5_000
 
 
 @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan")])

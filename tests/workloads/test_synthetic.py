@@ -10,12 +10,12 @@ from hypothesis.extra import numpy as arrays
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric
-from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.synthetic import consistent, fitted_joint, synthetic_rows, whole_joint
 
 from .test_marginals import margins
 
-WANTED = Marginals((3, 2, 4), ((0, 1), (0, 2), (1, 2)))
+WANTED = MarginalWorkload((3, 2, 4), ((0, 1), (0, 2), (1, 2)))
 PRECISE = Strategy.alike("joint", WANTED, Geometric(9))
 NOISY = Strategy.alike("joint", WANTED, Geometric("0.3"))
 counts = arrays.arrays(np.int64, (3, 2, 4), elements=st.integers(0, 50))
@@ -32,7 +32,7 @@ def test_margins_of_the_fitted_joint_come_close(joint: np.ndarray) -> None:
 
 
 def test_independent_columns_are_fitted_as_such() -> None:
-    wanted = Marginals((2, 3), ((0,), (1,)))
+    wanted = MarginalWorkload((2, 3), ((0,), (1,)))
     strategy = Strategy.alike("joint", wanted, Geometric(12))
     joint = fitted_joint(strategy, {(0,): np.array([10, 30]), (1,): np.array([4, 16, 20])})
     assert np.allclose(joint, np.outer([10, 30], [4, 16, 20]) / 40, rtol=0.02)
@@ -71,7 +71,7 @@ def test_consistent_tables_stay_near_the_estimates() -> None:
 
 
 def test_tables_that_contradict_each_other_are_fitted_all_the_same() -> None:
-    wanted = Marginals((2, 2, 2), ((0, 1), (1, 2), (0, 2)))
+    wanted = MarginalWorkload((2, 2, 2), ((0, 1), (1, 2), (0, 2)))
     tables = {(0, 1): np.diag([9, 9]), (1, 2): np.diag([9, 9]), (0, 2): np.diag([9, 9])[::-1]}
     strategy = Strategy.alike("joint", wanted, Geometric(1))
     assert fitted_joint(strategy, tables).sum() == pytest.approx(18)
@@ -85,7 +85,7 @@ def test_an_empty_estimate_gives_empty_tables() -> None:
 
 
 def test_too_large_joints_and_bad_numbers_of_rows_are_refused() -> None:
-    large = Marginals((4000, 4000), ((0,), (1,)))
+    large = MarginalWorkload((4000, 4000), ((0,), (1,)))
     ones = {table: np.ones(4000) for table in large.tables}
     with pytest.raises(InvalidParameter, match="cells"):
         fitted_joint(Strategy.alike("joint", large, Geometric(1)), ones)

@@ -104,8 +104,8 @@ class Answer(Arithmetic):
     @property
     def value(self) -> Any:
         """The noisy number, or the list of them where the answer is a table."""
-        found = [plain_value(self.query.measure.constant(value)) for value in self.values()]
-        return found if self.query.grouped else found[0]
+        shown = [plain_value(self.query.measure.constant(value)) for value in self.values()]
+        return shown if self.query.grouped else shown[0]
 
     @property
     def number(self) -> NoisyNumber:
@@ -120,12 +120,12 @@ class Answer(Arithmetic):
         """Return the noisy number of a cell: by its key, or by the keys of all columns in their order."""
         keys = self.keys
         wanted = key if isinstance(key, tuple) else (key,)
-        found = [place for place, each in enumerate(keys) if _same(each, wanted)]
-        if not found:
+        places = [place for place, each in enumerate(keys) if _same(each, wanted)]
+        if not places:
             columns = ", ".join(axis.field.name for axis in self.query.named_by) or "no columns"
             some = ", ".join(" and ".join(map(label, each)) for each in keys[:4])
             raise InvalidParameter("key", key, f"one key of each of {columns}, such as {some}")
-        return self._cell(found[0])
+        return self._cell(places[0])
 
     def items(self) -> list[tuple[Any, NoisyNumber]]:
         """Return the keys of every cell with its noisy number; one column has plain keys."""
@@ -315,11 +315,11 @@ class Answer(Arithmetic):
             listed = [row[number] for row in keys]
             mixed = axis.other is not None and axis.field.kind != "text"
             columns[axis.field.name] = [label(item) if mixed else plain_key(item) for item in listed]
-        found = self.bars(level, simultaneous=simultaneous)
+        bars = self.bars(level, simultaneous=simultaneous)
         shown = self.query.measure.constant
         columns["value"] = column_of([shown(value) for value in self.values()])
-        columns["low"] = column_of([shown(bar.low) for bar in found])
-        columns["high"] = column_of([shown(bar.high) for bar in found])
+        columns["low"] = column_of([shown(bar.low) for bar in bars])
+        columns["high"] = column_of([shown(bar.high) for bar in bars])
         return tabled(self, columns)
 
     def to_html(self) -> str:

@@ -89,8 +89,8 @@ def bars_of(
     cells = len(read[used[0]].cells)
     if isinstance(formula, Aggregate) or cells > MOST_INVERTED:
         share = 1 - chance / len(used)
-        found = {each: answer.bars(share, simultaneous=wide) for each, answer in read.items()}
-        return [box_of(formula, found, place) for place in places]
+        bars = {each: answer.bars(share, simultaneous=wide) for each, answer in read.items()}
+        return [box_of(formula, bars, place) for place in places]
     # The noises of different cells are independent.
     level = 1 - (shared_chance(chance, cells) if wide else chance)
     return [_inverted(formula, answers, read, place, level) for place in places]
@@ -101,10 +101,10 @@ def _inverted(
 ) -> Bar | None:
     numbers = {each: _number(each, answers[each.answer], answer, place) for each, answer in read.items()}
     try:
-        found: NoisyNumber = _calculated(formula, numbers)
+        number: NoisyNumber = _calculated(formula, numbers)
     except ZeroDivisionError:
         return None
-    bar = found.bar(level)
+    bar = number.bar(level)
     return None if max(-bar.low, bar.high) >= UNLIMITED else bar
 
 
@@ -165,8 +165,8 @@ def kept(tests: Test | Tests, values: Values, place: int) -> bool | None:
     if isinstance(tests, Test):
         left, right = value_of(tests.left, values, place), value_of(tests.right, values, place)
         return None if left is None or right is None else _TESTS[tests.sign](left, right)
-    found = [kept(part, values, place) for part in tests.parts]
+    verdicts = [kept(part, values, place) for part in tests.parts]
     if tests.word == "not":
-        return None if found[0] is None else not found[0]
+        return None if verdicts[0] is None else not verdicts[0]
     decisive = tests.word == "or"
-    return decisive if decisive in found else None if None in found else not decisive
+    return decisive if decisive in verdicts else None if None in verdicts else not decisive

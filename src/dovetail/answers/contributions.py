@@ -60,8 +60,8 @@ class ContributionsAnswer(Answer):
         if not isinstance(price, Budget):
             raise InvalidParameter("spend", spend, "a budget: the price of a later answer", Give("spend"))
         many = integer("cells", cells, low=1)
-        found = [part.weighed(price, many) for part in self._parts()]
-        return SuggestedBounds(price, many, *found)
+        bounds = [part.weighed(price, many) for part in self._parts()]
+        return SuggestedBounds(price, many, *bounds)
 
     def table_of(self, what: str = "rows") -> pyarrow.Table:
         """Return the persons by their number of "rows" or "cells", with error bars at `level`."""
@@ -161,10 +161,10 @@ class SuggestedBounds:
         return None if self.of_cells is None else self.of_cells.best
 
     def __str__(self) -> str:
-        found = [_said(self.rows, "counts of rows")]
+        lines = [_said(self.rows, "counts of rows")]
         if self.of_cells is not None:
-            found.append(_said(self.of_cells, "counts of persons"))
-        return "\n".join([*found, f"with {self.spend}, for {_counted(self.cells, 'cell')}"])
+            lines.append(_said(self.of_cells, "counts of persons"))
+        return "\n".join([*lines, f"with {self.spend}, for {_counted(self.cells, 'cell')}"])
 
     __repr__ = __str__
 

@@ -20,8 +20,8 @@ def values(
     >>> values(CheckedQuery(Rows()), [Geometric(1)], [(-3,)], clamp=True)
     [Fraction(0, 1)]
     """
-    found = question.measure.estimates(cells, noises)
-    return [_clamped(value) for value in found] if clamp else found
+    estimates = question.measure.estimates(cells, noises)
+    return [_clamped(value) for value in estimates] if clamp else estimates
 
 
 def bars(
@@ -33,8 +33,8 @@ def bars(
     clamp: bool,
 ) -> list[Bar]:
     """Return the interval of every value: the chance to miss is at most 1 - level, for each or for all."""
-    found = question.measure.intervals(cells, noises, 1 - level, simultaneous)
-    return [Bar(_clamped(bar.low), _clamped(bar.high)) for bar in found] if clamp else found
+    intervals = question.measure.intervals(cells, noises, 1 - level, simultaneous)
+    return [Bar(_clamped(bar.low), _clamped(bar.high)) for bar in intervals] if clamp else intervals
 
 
 def _clamped(value: Fraction) -> Fraction:

@@ -66,7 +66,7 @@ def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
     noises = tuple(map(read_noise, data["noises"]))
     level = Fraction(data["level"])
     threshold = None if data["threshold"] is None else Threshold.from_dict(data["threshold"])
-    found = _found(question, data["rows"]) if question.discovers else None
+    keys = _found(question, data["rows"]) if question.discovers else None
     made: dict[str, Any] = {
         "dataset": data["dataset"],
         "query": question,
@@ -83,7 +83,7 @@ def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
         "plan": data["plan"],
         "level": level,
         "together": data["together"],
-        "found": found,
+        "found": keys,
         "threshold": threshold,
     }
     if data["schema"] == FIRST:

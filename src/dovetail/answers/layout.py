@@ -24,8 +24,8 @@ def laid_out(text: str, selection: Selection, answers: Sequence[Answer]) -> Tabl
     cells, chosen = len(answers[0].cells), set()
     places = list(range(cells))
     if selection.having is not None:
-        found = aggregate_values([selection.having], answers)
-        places = [place for place in places if kept(selection.having, found, place)]
+        values = aggregate_values([selection.having], answers)
+        places = [place for place in places if kept(selection.having, values, place)]
         chosen |= {each.answer for each in aggregates_in(selection.having)}
     # The last criterion first: sorting keeps the order of equals.
     for direction in reversed(selection.order):
@@ -42,8 +42,8 @@ def _ranks(direction: Direction, answers: Sequence[Answer], cells: int) -> list[
     """Return by what each cell is sorted; what divides by 0 comes last either way."""
     if direction.column.key is None:
         formula = direction.column.noisy
-        found = aggregate_values([formula], answers)
-        values = [value_of(formula, found, place) for place in range(cells)]
+        aggregates = aggregate_values([formula], answers)
+        values = [value_of(formula, aggregates, place) for place in range(cells)]
         return [((value is None) != direction.descending, value or 0) for value in values]
     question, key = answers[0].query, direction.column.key
     rank = _label_ranks(question.axes[key], direction.descending)

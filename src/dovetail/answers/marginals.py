@@ -124,8 +124,8 @@ class MarginalsAnswer(Answer):
         from dovetail.workloads.synthetic import consistent
 
         self._check_joint()
-        found = consistent(self._measure.measured(self.noises), self._estimates())
-        adjusted = [int(count) for table in self._measure.tables for count in found[table].flat]
+        tables = consistent(self._measure.measured(self.noises), self._estimates())
+        adjusted = [int(count) for table in self._measure.tables for count in tables[table].flat]
         return replace(self, adjusted=tuple(adjusted), clamp=True)
 
     def synthetic(self, rows: int | None = None, *, to: str | Path | None = None) -> pyarrow.Table:
@@ -236,8 +236,8 @@ class MarginalsAnswer(Answer):
         return self.query.measure
 
     def _estimates(self) -> dict[Columns, NDArray[Any]]:
-        found: dict[Columns, NDArray[Any]] = self._measure.tables_of(self.cells[0], self.noises)
-        return found
+        estimates: dict[Columns, NDArray[Any]] = self._measure.tables_of(self.cells[0], self.noises)
+        return estimates
 
     def _numbers(self, columns: tuple[str, ...]) -> Columns:
         """Return the numbers of some columns, which must lie within a table."""

@@ -102,8 +102,8 @@ class NoisyNumber(Arithmetic):
     @property
     def exact(self) -> Fraction:
         """The value, exactly."""
-        found = self.constant + sum((many * each.estimate for each, many in self.terms.items()), Fraction(0))
-        return max(found, Fraction(0)) if self.clamp else found
+        total = self.constant + sum((many * each.estimate for each, many in self.terms.items()), Fraction(0))
+        return max(total, Fraction(0)) if self.clamp else total
 
     @property
     def value(self) -> int | float:
@@ -130,9 +130,9 @@ class NoisyNumber(Arithmetic):
         at = self.level if level is None else probability("level", level, _CHANCE)
         groups = self.by_answer()
         share = (1 - at) / max(len(groups), 1)
-        found = [_bar_of(group, share) for group in groups]
-        low = self.constant + sum((ends[0] for ends in found), Fraction(0))
-        high = self.constant + sum((ends[1] for ends in found), Fraction(0))
+        bars = [_bar_of(group, share) for group in groups]
+        low = self.constant + sum((ends[0] for ends in bars), Fraction(0))
+        high = self.constant + sum((ends[1] for ends in bars), Fraction(0))
         return Bar(max(low, Fraction(0)), max(high, Fraction(0))) if self.clamp else Bar(low, high)
 
     @property

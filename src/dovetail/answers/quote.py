@@ -63,8 +63,8 @@ class QuotedQuery:
     def to_dict(self) -> dict[str, Any]:
         """Return what makes two requests the same one."""
         noises = [noise.to_dict() for noise in self.noises]
-        found = {"question": self.question.to_dict(), "noise": noises}
-        return found if self.threshold is None else found | {"threshold": self.threshold.least}
+        form = {"question": self.question.to_dict(), "noise": noises}
+        return form if self.threshold is None else form | {"threshold": self.threshold.least}
 
     def told(self) -> dict[str, Any]:
         """Return the same for a reader outside: numbers are decimals wherever one is exact."""
@@ -179,8 +179,8 @@ class Quote:
         """
         chance = self.level if level is None else probability("level", level, "Give a number such as 0.95.")
         asked = self.asked if self.stored is None else self.stored.asked
-        found = (each.error(chance, simultaneous=simultaneous) for each in asked)
-        return tuple(None if error is None else exact_number(error) for error in found)
+        bounds = (each.error(chance, simultaneous=simultaneous) for each in asked)
+        return tuple(None if error is None else exact_number(error) for error in bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form; charges and errors are exact decimals as text."""
@@ -219,17 +219,17 @@ class Quote:
 
     def words(self) -> dict[str, str]:
         """Return what a reader wants to know, each after its word."""
-        found = {"cost": self._cost(), "error": self._error()}
+        lines = {"cost": self._cost(), "error": self._error()}
         if self.bounded is not None:
-            found |= {"error": f"{found['error']}, for the rows used", "bounded": self.bounded}
+            lines |= {"error": f"{lines['error']}, for the rows used", "bounded": self.bounded}
         least = [str(each.threshold.least) for each in self.asked if each.threshold is not None]
         if least:
-            found["keys"] = f"those with a noisy count of at least {', '.join(least)} are shown"
-        found |= self._measured()
+            lines["keys"] = f"those with a noisy count of at least {', '.join(least)} are shown"
+        lines |= self._measured()
         if self.standing.budget is not None:
-            found["remains"] = str(self.standing.remaining)
-            found["affordable"] = "yes" if self.affordable or self.stored else "no"
-        return found
+            lines["remains"] = str(self.standing.remaining)
+            lines["affordable"] = "yes" if self.affordable or self.stored else "no"
+        return lines
 
     def _cost(self) -> str:
         """Say what it costs: nothing where it was answered before."""
@@ -260,18 +260,18 @@ class Quote:
 
     def _measured(self) -> dict[str, str]:
         """Say how tables are measured, how exact each one is, and what other ways would have given."""
-        found = {}
+        lines = {}
         for each in self.asked:
             tables = each.by_table(self.level)
             if len(tables) > 1:
                 shown = (f"{name} ±{float(error):,.4g}" for name, error in tables.items())
-                found["tables"] = "; ".join(shown)
+                lines["tables"] = "; ".join(shown)
             if each.ways:
                 best, *others = each.ways
                 where = "in the worst table" if len(best.errors) > 1 else f"of {next(iter(best.errors))}"
-                found["measured"] = f"{best.name}: standard error {best.worst:.4g} {where}"
-                found["instead"] = "; ".join(f"{way.name} {way.worst:.4g}" for way in others)
-        return {word: text for word, text in found.items() if text}
+                lines["measured"] = f"{best.name}: standard error {best.worst:.4g} {where}"
+                lines["instead"] = "; ".join(f"{way.name} {way.worst:.4g}" for way in others)
+        return {word: text for word, text in lines.items() if text}
 
     def __str__(self) -> str:
         words = self.words()

@@ -25,7 +25,7 @@ from .numbers import label, plain_value
 if TYPE_CHECKING:
     import pyarrow
 
-    from dovetail.workloads.ranges import Ranges
+    from dovetail.workloads.ranges import RangeEstimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class RangeAnswer(Answer):
         q = 0 is the least value and q = 1 the largest; 0.01 and 0.99 are much more exact.
         """
         at = probability("level", level, "Give a number such as 0.95.")
-        found = self._tree(group).quantile(q, 1 - at, kind)
-        point, low, high = map(self._value, (found.point, found.low, found.high))
+        estimate = self._tree(group).quantile(q, 1 - at, kind)
+        point, low, high = map(self._value, (estimate.point, estimate.low, estimate.high))
         return RangeEstimate(point, low, high, at)
 
     def cdf(self, *, group: Sequence[Any] = (), shares: bool = False, level: Real = 0.95) -> pyarrow.Table:
@@ -108,7 +108,7 @@ class RangeAnswer(Answer):
         if most is None or self.size <= most:
             return Answer.excerpt(self, most)
         groups = self._groups()[: max(most // 2, 1)]
-        steps, found = self._measure.steps, []
+        steps, rows = self._measure.steps, []
         last = steps.cells - 1
         shown = np.linspace(0, last, max(most // len(groups), 2)).round().astype(np.int64)
         for keys, cell in zip(groups, self.cells, strict=False):
@@ -117,8 +117,8 @@ class RangeAnswer(Answer):
             for place in np.unique(shown).tolist():
                 value = Fraction(max(ranges.cumulative[place], 0.0 if self.clamp else -np.inf))
                 bar = Bar(min(Fraction(int(low[place])), value), max(Fraction(int(high[place])), value))
-                found.append(((*keys, steps.label(place)), value, bar))
-        return found
+                rows.append(((*keys, steps.label(place)), value, bar))
+        return rows
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution function of every group with its band and return Matplotlib's axes."""
@@ -148,14 +148,14 @@ class RangeAnswer(Answer):
     def _groups(self) -> list[tuple[Any, ...]]:
         return list(product(*(axis.labels for axis in listed_axes(self.query.axes))))
 
-    def _tree(self, group: Sequence[Any]) -> Ranges:
+    def _tree(self, group: Sequence[Any]) -> RangeEstimates:
         """Return the tree of a group."""
         keys = self._groups()
         wanted = tuple(group) if not isinstance(group, str) else (group,)
         if wanted not in keys:
             known = ", ".join(map(str, keys[:4])) if self.query.axes else "left out: there are no groups"
             raise InvalidParameter("group", group, f"one of the groups, such as {known}")
-        ranges: Ranges = self._measure.ranges(self.cells[keys.index(wanted)], self.noises)
+        ranges: RangeEstimates = self._measure.ranges(self.cells[keys.index(wanted)], self.noises)
         return ranges
 
     def _place(self, name: str, value: Real | date) -> Fraction:

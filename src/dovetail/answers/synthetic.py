@@ -46,11 +46,13 @@ def schema_of(axes: Sequence[Keys | Bins]) -> Schema:
     >>> schema_of([Bins(Field("age", "integer"), (0, 18, 65))]).columns[0].values
     ('[0, 18)', '[18, 65)')
     """
-    found: list[Column] = []
+    columns: list[Column] = []
     for axis in axes:
         kind = "text" if isinstance(axis, Bins) or axis.other is not None else axis.field.kind
-        found.append(Column(axis.field.name, kind, values=_values(axis), note=LABEL if not found else None))
-    return Schema(found)
+        columns.append(
+            Column(axis.field.name, kind, values=_values(axis), note=LABEL if not columns else None)
+        )
+    return Schema(columns)
 
 
 def write_rows(rows: pyarrow.Table, axes: Sequence[Keys | Bins], place: str | Path) -> None:

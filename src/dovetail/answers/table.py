@@ -112,13 +112,13 @@ class TableAnswer:
     @property
     def value(self) -> Any:
         """The number of a lone aggregate (a list after GROUP BY); of several, a mapping by name."""
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for column in self.valued:
             constant = self.constant(column)
             listed = [None if each is None else plain_value(constant(each)) for each in self.values(column)]
             # LIMIT 0 leaves nothing to show.
-            found[column.name] = listed if self.grouped or not listed else listed[0]
-        return next(iter(found.values())) if len(found) == 1 else found
+            by_name[column.name] = listed if self.grouped or not listed else listed[0]
+        return next(iter(by_name.values())) if len(by_name) == 1 else by_name
 
     @property
     def valued(self) -> list[ResultColumn]:
@@ -146,8 +146,8 @@ class TableAnswer:
 
     def values(self, column: ResultColumn) -> list[Fraction | None]:
         """Return the exact values of a column, in the order shown; None where it divides by 0."""
-        found = aggregate_values([column.noisy], self.answers)
-        return [value_of(column.noisy, found, place) for place in self.places]
+        aggregates = aggregate_values([column.noisy], self.answers)
+        return [value_of(column.noisy, aggregates, place) for place in self.places]
 
     def bars(
         self, column: ResultColumn, level: Real = 0.95, *, simultaneous: bool = False

@@ -58,8 +58,13 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form, in which null means without bound, or not computed."""
-        found = {name: finite(getattr(self, name)) for name in _FIGURES}
-        return {"noise": self.noise.to_dict(), "holds": self.holds, "findings": list(self.findings), **found}
+        figures = {name: finite(getattr(self, name)) for name in _FIGURES}
+        return {
+            "noise": self.noise.to_dict(),
+            "holds": self.holds,
+            "findings": list(self.findings),
+            **figures,
+        }
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "FAILS: " + "; ".join(self.findings)
@@ -94,17 +99,17 @@ def certify(noise: IntegerNoise, tables: Sampler | Refusing) -> Certificate:
         inner = tables
     count = check_tables(law, inner, findings)
     loss = privacy_loss(noise)
-    found = ratios(noise, inner.blocks.begin(inner.depth))
-    findings += _overdrawn(found, loss.epsilon, loss.zeta)
+    bounds = ratios(noise, inner.blocks.begin(inner.depth))
+    findings += _overdrawn(bounds, loss.epsilon, loss.zeta)
     return Certificate(
         noise=noise,
         thresholds=count.thresholds,
         cells=count.cells,
         blocks=count.blocks,
         table_bytes=tables.nbytes,
-        worst_ratio=found.worst,
+        worst_ratio=bounds.worst,
         charged_epsilon=loss.epsilon,
-        zeta=found.zeta,
+        zeta=bounds.zeta,
         charged_zeta=loss.zeta,
         findings=tuple(findings),
     )

@@ -18,7 +18,7 @@ from flint import arb
 
 from dovetail.exact.balls import above, ball, precision
 from dovetail.noise import StaircaseNoise
-from dovetail.sampling.law import Law, Run
+from dovetail.sampling.law import GeometricRun, Law
 
 _BITS = 512
 _CLOSE = Fraction(1, 1 << 128)
@@ -61,7 +61,7 @@ def _log_ratio(law: Law, k: int) -> Any:
     return (mass(law, k) / mass(law, k + 1)).log()
 
 
-def _by_runs(law: Law, runs: tuple[Run, ...]) -> RatioBounds:
+def _by_runs(law: Law, runs: tuple[GeometricRun, ...]) -> RatioBounds:
     findings = [
         f"the ratio at {k} is not exp({run.rate})"
         for run in runs
@@ -87,7 +87,7 @@ def _by_runs(law: Law, runs: tuple[Run, ...]) -> RatioBounds:
     return RatioBounds(worst, least, above(zeta), -above(-zeta), tuple(findings))
 
 
-def _inside(law: Law, run: Run, last: int | None) -> Any:
+def _inside(law: Law, run: GeometricRun, last: int | None) -> Any:
     """Return the sum of p(i) + p(i+1) over neighbours within a run, which tails give without any series."""
     start = run.start
     whole = law.tail_ball(start, _BITS) if start else (1 + mass(law, 0)) / 2
@@ -96,7 +96,7 @@ def _inside(law: Law, run: Run, last: int | None) -> Any:
     return 2 * (whole - law.tail_ball(last + 1, _BITS)) - mass(law, start) - mass(law, last)
 
 
-def _points(run: Run) -> Iterator[int]:
+def _points(run: GeometricRun) -> Iterator[int]:
     """Give the first and the last pair of a run and some between, farther and farther apart."""
     length = 64 * (int(1 / run.rate) + 1) if run.count is None else run.count
     if length < 2:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.exact.balls import ball, precision
 from dovetail.noise import DiscreteGaussian, StaircaseNoise
-from dovetail.sampling.law import Law, Run
+from dovetail.sampling.law import GeometricRun, Law
 from dovetail.sampling.rejection import Refusing
 
 from .ratios import mass
@@ -63,7 +63,7 @@ def wrong_refusals(law: Law, tables: Refusing) -> list[str]:
     return findings + _wrong_exponents(law, tables, _values(reach, proposal.runs or ()))
 
 
-def _values(reach: int, runs: Iterable[Run]) -> list[int]:
+def _values(reach: int, runs: Iterable[GeometricRun]) -> list[int]:
     """Return the values at which exponents are compared."""
     joints = {run.start + near for run in runs for near in (-2, -1, 0, 1, 2)}
     step = max(1, -(-reach // _EXPONENTS))
@@ -94,7 +94,7 @@ def _wrong_exponents(law: Law, tables: Refusing, values: list[int]) -> list[str]
     return findings + [f"{off} chances of being kept are wrong as floats"] * bool(off)
 
 
-def _fallen(runs: tuple[Run, ...], values: list[int]) -> list[Fraction]:
+def _fallen(runs: tuple[GeometricRun, ...], values: list[int]) -> list[Fraction]:
     """Return ln p(0)/p(k) of a law made of runs that meet, at ascending values."""
     lengths = [Fraction(run.count or 0) for run in runs]
     starts = [Fraction(0), *accumulate(run.rate * length for run, length in zip(runs, lengths, strict=True))]

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.exact.balls import ball, precision
 from dovetail.sampling.blocks import Segment
-from dovetail.sampling.law import Law, Run
+from dovetail.sampling.law import GeometricRun, Law
 from dovetail.sampling.sampler import Sampler
 
 _BITS = 384
@@ -64,7 +64,7 @@ def _wrong_blocks(law: Law, tables: Sampler) -> list[str]:
     return findings
 
 
-def _inside(run: Run, segment: Segment, end: int | None, tables: Sampler) -> bool:
+def _inside(run: GeometricRun, segment: Segment, end: int | None, tables: Sampler) -> bool:
     """Say whether blocks lie in their run, and their checks have its rate and room for all places."""
     rate, bits = tables.checks.rows[tables.row_of_run[segment.run]]
     within = end is not None and end <= run.start + run.count if run.count is not None else True

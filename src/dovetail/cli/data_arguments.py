@@ -116,12 +116,12 @@ def ledger_place(place: str, table: str | None = None) -> str | Path:
 
 def writable(path: str | Path, *, force: bool) -> Path:
     """Return the path if nothing is overwritten there."""
-    found = Path(path)
-    if found.exists() and not force:
+    target = Path(path)
+    if target.exists() and not force:
         raise InvalidParameter(
             "out", str(path), "a file that does not exist yet", "Add --force to replace it."
         )
-    return found
+    return target
 
 
 def _exists(path: str) -> bool:

@@ -138,8 +138,8 @@ class QueryOptions:
                 "For example --weights sex=Female:1,Male:-0.5 --step 0.5.",
             )
         values = _typed(column, [value for value, _, _ in pairs], source)
-        found = {value: weight for value, (_, _, weight) in zip(values, pairs, strict=True)}
-        return Linear(column, found, self.step, self.where)
+        weight_of = {value: weight for value, (_, _, weight) in zip(values, pairs, strict=True)}
+        return Linear(column, weight_of, self.step, self.where)
 
     def _bounds(self, column: str, source: Source) -> dict[str, Any]:
         """Return the bounds of a sum: as given, or as the schema declares them."""
@@ -149,7 +149,7 @@ class QueryOptions:
         declared = source.schema.get(column) if source.schema else None
         bounds = declared_bounds(declared)
         bounds |= {name: given for name in bounds if (given := getattr(self, name)) is not None}
-        missing = [f"--{name} {_EXAMPLES[name]}" for name, found in bounds.items() if found is None]
+        missing = [f"--{name} {_EXAMPLES[name]}" for name, bound in bounds.items() if bound is None]
         named = dict(source.schema.derived) if source.schema else {}
         if missing and not is_expression(column) and column not in named:
             raise InvalidQuery(
@@ -235,7 +235,7 @@ def _explained(source: Source, column: str, by: str) -> str:
 
 def read_by_column(option: str, words: Sequence[str], source: Source) -> dict[str, list[Any]]:
     """Read COLUMN=VALUE,VALUE,... into values of the column's type."""
-    found: dict[str, list[Any]] = {}
+    by_column: dict[str, list[Any]] = {}
     for word in words:
         name, equals, listed = word.partition("=")
         if not equals or not name or not listed:
@@ -243,18 +243,18 @@ def read_by_column(option: str, words: Sequence[str], source: Source) -> dict[st
             raise InvalidParameter(
                 option, word, "written COLUMN=VALUE,VALUE,...", f"For example --{option} {example}."
             )
-        found[name] = _typed(name, _listed(option, word, listed), source, edges=option == "bins")
-    return found
+        by_column[name] = _typed(name, _listed(option, word, listed), source, edges=option == "bins")
+    return by_column
 
 
 def _listed(option: str, word: str, values: str) -> list[str]:
     """Read values with commas between them; one that holds a comma stands in double quotes."""
     try:
-        found = next(csv.reader([values], skipinitialspace=True, strict=True), [])
+        words = next(csv.reader([values], skipinitialspace=True, strict=True), [])
     except csv.Error:
         fix = f"""For example --{option} 'city=Bern,"Chur, GR"' has two values."""
         raise InvalidParameter(option, word, "a list whose double quotes are closed", fix) from None
-    return [value.strip() for value in found]
+    return [value.strip() for value in words]
 
 
 def _typed(column: str, values: list[str], source: Source, *, edges: bool = False) -> list[Any]:

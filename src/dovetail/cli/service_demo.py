@@ -87,15 +87,15 @@ def _race(screen: Console, address: str, keys: list[str]) -> None:
         return _send(address, "/v1/datasets/adult/answers", keys[number % 2], body, f"race {number}")
 
     with ThreadPoolExecutor(_CLIENTS) as pool:
-        found = list(pool.map(ask, range(2 * _CLIENTS)))
-    answered = sum(status == 200 for status, _ in found)
+        replies = list(pool.map(ask, range(2 * _CLIENTS)))
+    answered = sum(status == 200 for status, _ in replies)
     say(
         screen,
         "answered ",
-        f"{answered}, and {len(found) - answered} refused; nothing was spent for those",
+        f"{answered}, and {len(replies) - answered} refused; nothing was spent for those",
         "dim",
     )
-    refused = next(said for status, said in found if status != 200)
+    refused = next(said for status, said in replies if status != 200)
     say(screen, "refusal  ", refused["detail"], "bold red")
 
 

@@ -100,8 +100,8 @@ class SessionOptions:
 def places_of(session: Session) -> dict[str, str]:
     """Return where a session found what is public, unless it ships with the data, and where its budget is."""
     schema = None if session.source.shipped else session.schema.place
-    found = {} if schema is None else {"schema": str(schema)}
-    return found | {"ledger": session.ledger_place}
+    places = {} if schema is None else {"schema": str(schema)}
+    return places | {"ledger": session.ledger_place}
 
 
 def _no_budget(name: str) -> InvalidParameter:

@@ -58,8 +58,8 @@ class RemoteRunAnswer:
 
     def interval(self) -> Any:
         """Return (low, high) at the run's own level, or the list of them."""
-        found = [(row["low"], row["high"]) for row in self.rows]
-        return found if self.rows[0]["keys"] else found[0]
+        bars = [(row["low"], row["high"]) for row in self.rows]
+        return bars if self.rows[0]["keys"] else bars[0]
 
     @property
     def table(self) -> pyarrow.Table:
@@ -80,8 +80,8 @@ class RemoteRunAnswer:
         return json.dumps(self.told, ensure_ascii=False)
 
     def _each(self, name: str) -> Any:
-        found = [row[name] for row in self.rows]
-        return found if self.rows[0]["keys"] else found[0]
+        values = [row[name] for row in self.rows]
+        return values if self.rows[0]["keys"] else values[0]
 
     def __repr__(self) -> str:
         return "\n".join(map(_line, self.rows))

@@ -39,7 +39,7 @@ Margin = Callable[[PiecewiseGeometric], float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class NoiseShape:
     """Rates and whole breaks that may still be scaled."""
 
     rates: tuple[float, ...]
@@ -51,7 +51,7 @@ class Shape:
         return PiecewiseGeometric([step * unit for step in steps], self.breaks)
 
 
-def fitted(shape: Shape, task: Task) -> Certified | None:
+def fitted(shape: NoiseShape, task: Task) -> Certified | None:
     """Return the best noise of this shape that certainly keeps what was asked, or None."""
     unit = _unit(shape, task)
     margin = _in_budget(task, unit) if task.has_budget else _accurate(task)
@@ -66,18 +66,18 @@ def fitted(shape: Shape, task: Task) -> Certified | None:
     return None if scale is None else _certified(shape, scale, unit, task, side)
 
 
-def _certified(shape: Shape, scale: float, unit: Fraction, task: Task, side: int) -> Certified | None:
+def _certified(shape: NoiseShape, scale: float, unit: Fraction, task: Task, side: int) -> Certified | None:
     """Return the noise at a scale or, where it just misses, at one a little more careful."""
     for attempt in range(_RETRIES):
         noise = shape.noise(scale, unit)
-        found = certify(noise, task)
-        if found is not None or (task.goals and task.has_budget and _exact_margin(noise, task) >= 0):
-            return found
+        certified = certify(noise, task)
+        if certified is not None or (task.goals and task.has_budget and _exact_margin(noise, task) >= 0):
+            return certified
         scale *= 1 - side * 5e-5 * 1.5**attempt
     return None
 
 
-def _unit(shape: Shape, task: Task) -> Fraction:
+def _unit(shape: NoiseShape, task: Task) -> Fraction:
     """Return a unit of 1, 2 or 5 times a power of ten."""
     wanted = _STEPS if len(shape.rates) > 1 else _FINE_STEPS
     if len(shape.rates) > 1 and not task.is_pure:
@@ -116,11 +116,11 @@ def edge(margin: Callable[[float], float], side: int, close: float = _CLOSE) -> 
             min(max(good_margin / (good_margin - bad_margin), 0.02), 0.98) if isfinite(bad_margin) else 0.5
         )
         middle = good + share * (bad - good)
-        found = margin(middle)
-        if found >= 0:
-            good, good_margin, bad_margin = middle, found, bad_margin / 2
+        here = margin(middle)
+        if here >= 0:
+            good, good_margin, bad_margin = middle, here, bad_margin / 2
         else:
-            bad, bad_margin, good_margin = middle, found, good_margin / 2
+            bad, bad_margin, good_margin = middle, here, good_margin / 2
     return good
 
 

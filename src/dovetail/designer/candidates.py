@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dovetail.exact.bisection import bracket
 from dovetail.privacy.normal import normal_sigma
 
-from .calibration import Shape, edge
+from .calibration import NoiseShape, edge
 from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
@@ -48,9 +48,9 @@ class Finder:
         self.limits = self._limits()
         self.constraints = [*self.limits, *self._accuracies(), *self._worst_case()]
 
-    def shapes(self) -> Iterator[Shape]:
+    def shapes(self) -> Iterator[NoiseShape]:
         """Give shapes with whole breaks, the likeliest first; one piece needs no search."""
-        yield Shape((self._one_rate(),), ())
+        yield NoiseShape((self._one_rate(),), ())
         if self.task.is_pure or self.task.pieces == 1:
             return
         fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
@@ -59,8 +59,8 @@ class Finder:
             yield first.on_integers(self.stretch)
             return
         starts = self._starts() if first is None else self._near(first)
-        found = [self._searched(rates, breaks, fixed) for rates, breaks in starts]
-        ranked = sorted((pair for pair in found if pair is not None), key=lambda pair: pair[0])
+        searched = [self._searched(rates, breaks, fixed) for rates, breaks in starts]
+        ranked = sorted((pair for pair in searched if pair is not None), key=lambda pair: pair[0])
         for _, profile in ranked[: self._worth_fitting()]:
             yield from self._rounded(profile)
 
@@ -73,11 +73,11 @@ class Finder:
 
     def estimated(self) -> Scaled | None:
         """Return the better of the family's best shape and one piece; None without a delta."""
-        found = self._of_family()
-        one = self._of_family(1) if found is not None and self.task.has_budget else None
-        if found is None or one is None:
-            return found
-        return min(one, found, key=lambda each: self._measured(each.profile))
+        many = self._of_family()
+        one = self._of_family(1) if many is not None and self.task.has_budget else None
+        if many is None or one is None:
+            return many
+        return min(one, many, key=lambda each: self._measured(each.profile))
 
     def _of_family(self, pieces: int | None = None) -> Scaled | None:
         """Return the best shape of the family, where a delta is part of what is asked."""
@@ -246,15 +246,15 @@ class Finder:
         scale = self._scale(rates, breaks, fixed)
         return None if scale is None else self._improved(rates / scale, _moved(breaks * scale, fixed), fixed)
 
-    def _rounded(self, profile: PiecewiseFloats) -> Iterator[Shape]:
+    def _rounded(self, profile: PiecewiseFloats) -> Iterator[NoiseShape]:
         """Round the breaks of a noise to integers, and where that matters adapt its rates to them."""
         rates, whole = _whole(profile.rates / self.stretch, profile.starts[1:] * self.stretch)
         breaks = tuple(int(point) for point in whole)
-        yield Shape(tuple(rates.tolist()), breaks)
+        yield NoiseShape(tuple(rates.tolist()), breaks)
         if self.stretch == 1 and breaks and breaks[0] < _COARSE:
             again = self._improved(rates, whole, tuple(whole.tolist()))
             if again is not None:
-                yield Shape(tuple(again[1].rates.tolist()), breaks)
+                yield NoiseShape(tuple(again[1].rates.tolist()), breaks)
 
     def _improved(
         self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]
@@ -270,8 +270,8 @@ class Finder:
         start = layout.point(rates, breaks)
         if self.with_epsilon:
             start[-1] = log(epsilon_of(layout.profile(start), self.uses, float(self.task.minimise[1] or 0)))
-        found = improve(layout, start, self.objective, self.constraints, _ROUNDS)
-        return None if found is None else (found[0], layout.profile(found[1]))
+        improved = improve(layout, start, self.objective, self.constraints, _ROUNDS)
+        return None if improved is None else (improved[0], layout.profile(improved[1]))
 
     def _scale(self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]) -> float | None:
         """Return the least scale within the budget, or the largest that is accurate."""

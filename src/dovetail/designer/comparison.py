@@ -168,13 +168,13 @@ def _row(name: str, noise: Noise | PrivacyLoss, cost: Callable[[PrivacyLoss], fl
     if isinstance(noise, PrivacyLoss):
         met = abs(cost(noise) - level) <= _MET * (abs(level) or 1.0)
         return Row(name, None, met, noise.zeta, noise.epsilon, nan, nan, nan, nan)
-    found = _matched(noise, cost, level)
-    shown = noise if found is None else found
+    matched = _matched(noise, cost, level)
+    shown = noise if matched is None else matched
     loss = privacy_loss(shown)
     return Row(
         name,
         shown,
-        found is not None and abs(cost(loss) - level) <= _MET * (abs(level) or 1.0),
+        matched is not None and abs(cost(loss) - level) <= _MET * (abs(level) or 1.0),
         loss.zeta,
         loss.epsilon,
         shown.mean_abs(),
@@ -207,10 +207,10 @@ def _matched(noise: Noise, cost: Callable[[PrivacyLoss], float], level: float) -
         wide *= 2
         if wide > _WIDEST:
             return None
-    found = scaled(
+    stretched = scaled(
         noise, bracket(narrow, wide, lambda scale: excess(scale) <= 0, close=_CLOSE, by_ratio=True)[1]
     )
-    return _steepened(found, lambda other: cost(privacy_loss(other)) <= level)
+    return _steepened(stretched, lambda other: cost(privacy_loss(other)) <= level)
 
 
 def _steepened(noise: Noise, fits: Callable[[Noise], bool]) -> Noise:

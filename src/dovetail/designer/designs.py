@@ -128,16 +128,18 @@ class Design:
             if pieces == 1:
                 return "No shape of more pieces does better here than the geometric noise."
             shape = f"{pieces} pieces"
-        found: list[str] = []
+        reasons: list[str] = []
         for other in sorted(self.alternatives, key=lambda other: other.chosen < other.value, reverse=True):
             gain = 1 - other.chosen / other.value if other.value else 0.0
-            if gain >= 0 and not found:
-                found.append(f"{shape} bring {other.measure} {gain:.1%} below that of the {other.name} noise")
+            if gain >= 0 and not reasons:
+                reasons.append(
+                    f"{shape} bring {other.measure} {gain:.1%} below that of the {other.name} noise"
+                )
             elif gain < 0:
-                found.append(
+                reasons.append(
                     f"the {other.name}'s, which has no worst-case guarantee, would be {-gain:.1%} lower still"
                 )
-        return "; ".join(found) + "."
+        return "; ".join(reasons) + "."
 
     def explain(self) -> str:
         """Say in plain words what an analyst sees and what a person in the data is promised."""
@@ -211,10 +213,10 @@ def design(
 @lru_cache(maxsize=128)
 def _designed(task: Task) -> Design:
     with working("Searching for the noise"):
-        found = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
-    if found is None:
+        best = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
+    if best is None:
         raise unreachable(task, lambda other: _best(other))
-    checked = found if found.task == task else certify(found.noise, task)
+    checked = best if best.task == task else certify(best.noise, task)
     assert checked is not None
     return Design(checked.noise, checked.loss, checked.total, task)
 
@@ -224,9 +226,9 @@ def _best(task: Task) -> Certified | None:
     """Return the best of all certified candidates."""
     best = certify(plain(task), task) if task.has_budget else None
     for shape in Finder(task).shapes():
-        found = fitted(shape, task)
-        if found is not None and (best is None or found.value < best.value * (1 - _WORTH)):
-            best = found
+        candidate = fitted(shape, task)
+        if candidate is not None and (best is None or candidate.value < best.value * (1 - _WORTH)):
+            best = candidate
     for stairs in staircases(task):
         if best is None or stairs.value < best.value * (1 - _WORTH_STEPS):
             best = stairs
@@ -236,8 +238,8 @@ def _best(task: Task) -> Certified | None:
 def _most_accurate(task: Task) -> Certified | None:
     """Return the noise that misses one of the goals least, if it meets all: for goals at the very edge."""
     for goal in task.goals:
-        found = _best(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
-        checked = None if found is None else certify(found.noise, task)
+        best = _best(replace(task, goals=(), minimise=("outside", Fraction(goal.within))))
+        checked = None if best is None else certify(best.noise, task)
         if checked is not None:
             return checked
     return None
@@ -256,12 +258,12 @@ def _least_quantile(task: Task) -> Certified | None:
     level = task.minimise[1] or Fraction(0)
     best = _best(replace(task, minimise=("variance", None)))
     while best is not None and (bar := int(best.noise.quantile_abs(level))) > 0:
-        found = _best(replace(task, minimise=("outside", Fraction(bar - 1))))
-        if found is None or found.noise.quantile_abs(level) >= bar:
+        better = _best(replace(task, minimise=("outside", Fraction(bar - 1))))
+        if better is None or better.noise.quantile_abs(level) >= bar:
             # Among noises of this bar, the one that misses it least.
             last = _best(replace(task, minimise=("outside", Fraction(bar))))
             return best if last is None or last.noise.quantile_abs(level) > bar else last
-        best = found
+        best = better
     return best
 
 

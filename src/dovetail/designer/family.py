@@ -13,7 +13,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from .calibration import Shape, edge
+from .calibration import NoiseShape, edge
 from .composition_floats import log_delta_alone
 from .piecewise_floats import PiecewiseFloats
 from .shapes import Floats, UnitShape, unit_shapes
@@ -45,7 +45,7 @@ class Scaled:
         """The noise as floats."""
         return PiecewiseFloats(self.rates, np.append(0.0, self.breaks))
 
-    def on_integers(self, stretch: float) -> Shape:
+    def on_integers(self, stretch: float) -> NoiseShape:
         """Return the noise, stretched, with whole breaks: the chords of its potential between them."""
         size = self.scale * stretch
         points = np.unique(np.rint(self.shape.breaks * size))
@@ -53,7 +53,7 @@ class Scaled:
         levels = self.shape.potential(np.append(0.0, points) / size)
         lengths = np.diff(np.append(0.0, points))
         rates = np.append(np.diff(levels) / lengths, self.rates[-1] / stretch)
-        return Shape(tuple(rates.tolist()), tuple(int(point) for point in points))
+        return NoiseShape(tuple(rates.tolist()), tuple(int(point) for point in points))
 
 
 Margin = Callable[[PiecewiseFloats], float]

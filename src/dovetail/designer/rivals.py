@@ -38,17 +38,17 @@ def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
     """Return the geometric and, where delta or zeta allow it, the discrete Gaussian noise; the best first."""
     own = certify(noise, task)
     assert own is not None
-    found = []
+    others = []
     one_piece = replace(task, pieces=1, break_point=None)
     geometric = fitted(next(iter(Finder(one_piece).shapes())), task)
     if geometric is not None and geometric.noise != noise:
-        found.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
+        others.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
     gaussian = _gaussian(task) if _has_gaussian(task) else None
     if gaussian is not None:
         checked = certify(gaussian, task)
         assert checked is not None
-        found.append(Alternative("Gaussian", gaussian, _measure(task), checked.value, own.value))
-    return tuple(sorted(found, key=lambda other: other.value))
+        others.append(Alternative("Gaussian", gaussian, _measure(task), checked.value, own.value))
+    return tuple(sorted(others, key=lambda other: other.value))
 
 
 def _has_gaussian(task: Task) -> bool:

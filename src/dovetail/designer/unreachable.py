@@ -64,12 +64,12 @@ def _least_price(task: Task, solve: Solver) -> str | None:
     free = replace(
         task, epsilon=None, zeta=None, delta=None, goals=task.goals, minimise=measure, max_epsilon=None
     )
-    found = solve(free)
+    cheapest = solve(free)
     budget = task.zeta if task.zeta is not None else task.epsilon
     # Two searches, each a little short of the optimum, must not seem to contradict each other.
-    if found is None or (budget is not None and found.value <= budget):
+    if cheapest is None or (budget is not None and cheapest.value <= budget):
         return None
-    return f"{measure[0]} is {_digits(found.value, ceil)}"
+    return f"{measure[0]} is {_digits(cheapest.value, ceil)}"
 
 
 def _digits(value: float, towards: Callable[[float], int]) -> str:

@@ -24,14 +24,14 @@ def make_view(connection: Any, pieces: Sequence[Any], stored: Mapping[str, str] 
         columns, fields = [], []
         for field in piece.schema:
             type_ = (stored or {}).get(field.name)
-            found = readable(field.type, type_)
-            spelled = "NULL" if found is None else found[1].replace("{x}", _quoted(field.name))
+            read_as = readable(field.type, type_)
+            spelled = "NULL" if read_as is None else read_as[1].replace("{x}", _quoted(field.name))
             columns.append(f"{spelled if type_ is None else f'TRY_CAST({spelled} AS {type_})'}")
             columns[-1] += f" AS {_quoted(field.name)}"
-            if found is None:
+            if read_as is None:
                 unusable.add(field.name)
             else:
-                fields.append((field.name, found[0]))
+                fields.append((field.name, read_as[0]))
         connection.register(f"piece{number}", _narrowed(piece, fields))
         parts.append(f"SELECT {', '.join(columns)} FROM piece{number}")
     connection.execute(f"CREATE VIEW {VIEW} AS {' UNION ALL BY NAME '.join(parts)}")
@@ -45,19 +45,19 @@ def zoned_columns(pieces: Sequence[Any]) -> set[str]:
         for field in piece.schema:
             type_ = getattr(field.type, "value_type", field.type)
             zones.setdefault(field.name, set()).add(getattr(type_, "tz", None) is not None)
-    return {name for name, found in zones.items() if found == {True}}
+    return {name for name, kinds in zones.items() if kinds == {True}}
 
 
 def untyped_columns(pieces: Sequence[Any]) -> set[str]:
     """Return the names of the columns that hold nothing but missing values in every table that has them."""
     from pyarrow import types
 
-    found: dict[str, set[bool]] = {}
+    nulls: dict[str, set[bool]] = {}
     for piece in pieces:
         for field in piece.schema:
             type_ = getattr(field.type, "value_type", field.type)
-            found.setdefault(field.name, set()).add(bool(types.is_null(type_)))
-    return {name for name, empty in found.items() if empty == {True}}
+            nulls.setdefault(field.name, set()).add(bool(types.is_null(type_)))
+    return {name for name, empty in nulls.items() if empty == {True}}
 
 
 def through_arrow(connection: Any, names: Sequence[str], stored: Mapping[str, str]) -> None:
@@ -70,18 +70,18 @@ def has_wide_decimals(connection: Any, names: Sequence[str]) -> bool:
 
     It reads them as doubles, the last digit of which is not always the nearest.
     """
-    found = connection.execute("SELECT max(precision) FROM parquet_schema(?)", [list(names)]).fetchone()
-    return (found[0] or 0) > WIDEST
+    widest = connection.execute("SELECT max(precision) FROM parquet_schema(?)", [list(names)]).fetchone()
+    return (widest[0] or 0) > WIDEST
 
 
 def untyped_in_parquet(connection: Any, names: Sequence[str]) -> set[str]:
     """Return the columns that no Parquet file gives a type; older versions of DuckDB call them integers."""
-    found = connection.execute(
+    columns = connection.execute(
         "SELECT name FROM parquet_schema(?) WHERE type IS NOT NULL GROUP BY name "
         "HAVING bool_and(coalesce(logical_type = 'NullType()', false))",
         [list(names)],
     )
-    return {str(row[0]) for row in found.fetchall()}
+    return {str(row[0]) for row in columns.fetchall()}
 
 
 def _narrowed(piece: Any, fields: list[tuple[str, Any]]) -> Any:
@@ -115,15 +115,15 @@ class Files:
             coerce_int96_timestamp_unit="us", binary_type=pyarrow.large_binary()
         )
         format_ = parquet if kind == "parquet" else kind
-        found: list[Files] = []
+        groups: list[Files] = []
         for path in paths:
             schema = pyarrow.dataset.dataset([path], format=format_).schema.remove_metadata()
-            alike = next((files for files in found if files.schema.equals(schema)), None)
+            alike = next((files for files in groups if files.schema.equals(schema)), None)
             if alike is None:
-                found.append(cls([path], format_, schema))
+                groups.append(cls([path], format_, schema))
             else:
                 alike.paths.append(path)
-        return found
+        return groups
 
 
 def _quoted(name: str) -> str:

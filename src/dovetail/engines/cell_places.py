@@ -68,13 +68,13 @@ class Places:
         other, missing = (NOWHERE if place is None else place for place in (self._other, self._missing))
         if self._numbers is None:
             return self._counted(column, other)
-        found, absent = _looked_up(column, self._numbers, other)
+        places, absent = _looked_up(column, self._numbers, other)
         if self._flagged:
             flags = np.asarray(_listed(next(columns)), np.bool_)
-            found[absent] = np.where(flags[absent], missing, other)
+            places[absent] = np.where(flags[absent], missing, other)
         else:
-            found[absent] = missing
-        return found
+            places[absent] = missing
+        return places
 
     def _counted(self, column: Column, other: int) -> NDArray[np.int64]:
         values, absent = _whole(column)
@@ -128,5 +128,5 @@ def _looked_up(
         at = _numbers_of(index.fill_null(len(known)))
         return np.array([*(numbers[value] for value in known), other], np.int64)[at], _absent(column)
     listed = _listed(column)
-    found = np.array([numbers.get(value, other) for value in listed], np.int64)
-    return found, np.array([value is None for value in listed], np.bool_)
+    places = np.array([numbers.get(value, other) for value in listed], np.int64)
+    return places, np.array([value is None for value in listed], np.bool_)

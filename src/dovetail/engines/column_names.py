@@ -44,16 +44,16 @@ def check_files(names_of_files: Sequence[tuple[Path, Sequence[str]]]) -> None:
 def parquet_names(connection: Any, names: Sequence[str]) -> list[list[str]]:
     """Return the names of the columns of each Parquet file, from its metadata."""
     rows = connection.execute(_PARQUET, [list(names)]).fetchall()
-    found: dict[str, list[str]] = {}
+    by_file: dict[str, list[str]] = {}
     for file, (_root, *below) in groupby(rows, key=lambda row: row[0]):
-        inner, found[file] = 0, []
+        inner, by_file[file] = 0, []
         for _file, name, children in below:
             if inner:
                 inner -= 1  # part of a list or a structure
             else:
-                found[file].append(name)
+                by_file[file].append(name)
             inner += children or 0
-    return [found[name] for name in names]
+    return [by_file[name] for name in names]
 
 
 def arrow_names(names: Sequence[str]) -> list[list[str]]:

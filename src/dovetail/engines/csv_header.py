@@ -29,16 +29,16 @@ def csv_layout(files: Sequence[Path], encoding: str = UTF_8) -> CsvLayout:
     names, delimiter = csv_header(files[0], encoding)
     orders: dict[tuple[str, ...], list[Path]] = {tuple(names): [files[0]]}
     for file in files[1:]:
-        found, sign = csv_header(file, encoding)
+        header, sign = csv_header(file, encoding)
         # A single column says nothing about its delimiter.
-        if sign != delimiter and len(found) > 1 and len(names) > 1:
+        if sign != delimiter and len(header) > 1 and len(names) > 1:
             raise DataError(
                 f"{file.name!r} separates its columns by {_SIGNS[sign]}, {files[0].name!r} by "
                 f"{_SIGNS[delimiter]}.",
                 "Save all files of a folder in one form.",
             )
-        _check_same(names, files[0], found, file)
-        orders.setdefault(tuple(found), []).append(file)
+        _check_same(names, files[0], header, file)
+        orders.setdefault(tuple(header), []).append(file)
     return CsvLayout(tuple(names), delimiter, orders)
 
 

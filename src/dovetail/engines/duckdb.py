@@ -324,8 +324,8 @@ def _first_batch(connection: Any, text: str) -> tuple[Any, Any]:
     if hasattr(connection, "complete"):
         # From DuckDB 2 on, the result of the statement before has to be done with, even when all was read.
         connection.complete()
-    found = connection.sql(text)
-    read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
+    relation = connection.sql(text)
+    read = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
     reader = read(BATCH)
     try:
         return reader, next(reader, None)

@@ -30,10 +30,10 @@ def kept_at(data: Any, table: str | None) -> tuple[str, str] | None:
         data = data.get_backend().con
         table = ".".join('"' + part.replace('"', '""') + '"' for part in named if part)
     connection = data.cursor()
-    found = catalogued(connection, table)
+    entry = catalogued(connection, table)
     asked = "SELECT path FROM duckdb_databases() WHERE database_name = ?"
-    path = connection.execute(asked, [found.catalog]).fetchone()[0]
-    inner = exp.table_(found.name, found.db, quoted=True).sql("duckdb")
+    path = connection.execute(asked, [entry.catalog]).fetchone()[0]
+    inner = exp.table_(entry.name, entry.db, quoted=True).sql("duckdb")
     return None if path is None else (path, inner)
 
 
@@ -46,15 +46,15 @@ def catalogued(connection: Any, table: str | None) -> exp.Table:
         raise InvalidParameter("table", table, "the name of a table in the database")
     wanted = table_parts(table, "duckdb")
     rows = connection.execute(_TABLES).fetchall()
-    found = [
+    matches = [
         row for row in rows if tuple(as_compared(part, "duckdb") for part in row)[-len(wanted) :] == wanted
     ]
     here = connection.execute("SELECT current_database(), current_schema()").fetchone()
     # As DuckDB does: what is temporary first, then the schema in use, then the database in use.
     for first in (("temp", "main"), here, here[:1], ()):
-        near = [row for row in found if row[: len(first)] == first]
+        near = [row for row in matches if row[: len(first)] == first]
         if len(near) == 1:
             return exp.table_(near[0][2], near[0][1], near[0][0], quoted=True)
-    if found:
+    if matches:
         raise DataError(f"The database has several tables {shown(table)}.", f"Name the schema: main.{table}.")
     raise DataError(f"The database has no table {shown(table)}.")

@@ -33,15 +33,15 @@ class PlainNames:
             self._links.cleanup()
 
     def _name(self, file: Path) -> str:
-        found = file.resolve()
-        if _is_plain(found):
-            return found.as_posix()
+        real = file.resolve()
+        if _is_plain(real):
+            return real.as_posix()
         link = self._folder() / f"{self._made}{file.suffix.lower()}"
         self._made += 1
         try:
-            link.symlink_to(found)
+            link.symlink_to(real)
             # DuckDB keeps the latest changes of a database beside it.
-            log = found.with_name(found.name + ".wal")
+            log = real.with_name(real.name + ".wal")
             if log.exists():
                 link.with_name(link.name + ".wal").symlink_to(log)
         except OSError as error:

@@ -84,19 +84,19 @@ def lasting_table(table: str, kind: str) -> str:
 
 def path_name(path: Path) -> str:
     """Return the path that all links lead to; a part that cannot be printed by its letters and a hash."""
-    found = _as_listed(path.resolve())
-    shown = [part if part.isprintable() else _printable(part) for part in found.parts]
+    listed = _as_listed(path.resolve())
+    shown = [part if part.isprintable() else _printable(part) for part in listed.parts]
     return str(Path(*shown))
 
 
 def _as_listed(path: Path) -> Path:
     """Return a path as its folders list it: some file systems find a file by other letters as well."""
-    found = Path(path.anchor)
+    built = Path(path.anchor)
     for part in path.parts[1:]:
         others = {part.swapcase(), normalize("NFC", part), normalize("NFD", part)} - {part}
-        alike = any(_is_same(found / part, found / other) for other in others)
-        found /= _listed(found, part) if alike else part
-    return found
+        alike = any(_is_same(built / part, built / other) for other in others)
+        built /= _listed(built, part) if alike else part
+    return built
 
 
 def _listed(folder: Path, part: str) -> str:
@@ -177,8 +177,8 @@ def _usual() -> dict[str, str]:
         from psycopg import pq
     except ImportError:
         return {}
-    found = pq.Conninfo.get_defaults()
-    return {option.keyword.decode(): option.val.decode() for option in found if option.val is not None}
+    defaults = pq.Conninfo.get_defaults()
+    return {option.keyword.decode(): option.val.decode() for option in defaults if option.val is not None}
 
 
 def _server(host: str, port: str) -> str:

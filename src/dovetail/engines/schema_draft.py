@@ -31,9 +31,9 @@ _BLOCK = 1 << 20
 
 def drafted(source: Any, table: str | None) -> Schema:
     """Return a schema whose columns are all marked unreviewed."""
-    found = Source.of(source, name=None if isinstance(source, Source) else "draft", table=table)
-    encoding = found.schema.encoding if found.schema is not None else _encoding(found)
-    engine = connect(replace(found, schema=Schema(encoding=encoding)))
+    rows = Source.of(source, name=None if isinstance(source, Source) else "draft", table=table)
+    encoding = rows.schema.encoding if rows.schema is not None else _encoding(rows)
+    engine = connect(replace(rows, schema=Schema(encoding=encoding)))
     try:
         stored = engine.columns()
         columns = [_column(engine, name, kept) for name, kept in stored.items() if kept.usable]
@@ -129,8 +129,8 @@ def _words(engine: Engine, name: str) -> tuple[str, ...]:
     """Return the words that often stand for no value, as this column spells them."""
     text = exp.Trim(this=engine.value(Field(name, "text", cast=True)))
     known = exp.In(this=exp.Lower(this=text), expressions=[exp.Literal.string(word) for word in _USUAL])
-    found = exp.select(text.copy()).where(known).group_by(exp.Literal.number(1)).limit(MOST_VALUES)
-    return tuple(sorted(str(row[0]) for row in engine.fetch(found)))
+    distinct = exp.select(text.copy()).where(known).group_by(exp.Literal.number(1)).limit(MOST_VALUES)
+    return tuple(sorted(str(row[0]) for row in engine.fetch(distinct)))
 
 
 def _reads_all(engine: Engine, field: Field) -> bool:

@@ -175,14 +175,14 @@ class Source:
                 f"The folder {self._shown()} holds more than {_MOST_INSIDE:,} files.",
                 "Give one of them, or a folder that holds nothing but the table.",
             )
-        found = sorted(
+        matches = sorted(
             file
             for file in inside
             if file.is_file() and not file.name.startswith((".", "_")) and FORMATS.get(file.suffix.lower())
         )
-        if not found:
+        if not matches:
             raise DataError(f"The folder {self._shown()} holds no CSV, Parquet or Arrow file.")
-        return _once(found)
+        return _once(matches)
 
     def _shown(self) -> str:
         return shown(str(self.data)) if isinstance(self.data, Path) else "The list of files"

@@ -53,14 +53,14 @@ def _parquet_files(frame: Any) -> list[str]:
 
 def _milliseconds(times: Iterable[tuple[str, bool]]) -> set[str]:
     """Return the names that hold milliseconds, which must be so in every file."""
-    found: dict[str, bool] = {}
+    narrow_by_name: dict[str, bool] = {}
     for name, narrow in times:
-        if found.setdefault(name, narrow) != narrow:
+        if narrow_by_name.setdefault(name, narrow) != narrow:
             raise DataError(
                 f"Column {shown(name)} holds milliseconds in one file and another unit of time in another.",
                 "Write it in the same unit in every file.",
             )
-    return {name for name, narrow in found.items() if narrow}
+    return {name for name, narrow in narrow_by_name.items() if narrow}
 
 
 def _times(session: Any, files: Iterable[str]) -> Iterator[tuple[str, bool]]:

@@ -16,7 +16,7 @@ from .balances import dataset_row
 from .expected_reads import Circumstances
 from .pen import Pen
 from .principals import analyst_number
-from .requests import Asking
+from .requests import AccountRequest
 from .text import composed, plain
 
 _LONGEST_REASON = 200
@@ -45,7 +45,7 @@ class DatasetAccount(AccountPlans):
 
     def reserve_batch(
         self, request: Request, version: str | None, after: int
-    ) -> tuple[Reservation | StoredAnswer, list[runs.Told]]:
+    ) -> tuple[Reservation | StoredAnswer, list[runs.RunEvent]]:
         """Reserve a batch of an online run that was opened on this version of the data.
 
         Return also what firings measured in the events since `after`: all that happened before this batch,
@@ -69,7 +69,7 @@ class DatasetAccount(AccountPlans):
         row, principal, grant = self._asking(pen.connection, analyst)
         chosen = self._chosen(pen.connection, row, request.vintages, request.version)
         self._expectations.remember(request, Circumstances(row, principal, grant, chosen))
-        asking = Asking(request, row, principal, chosen)
+        asking = AccountRequest(request, row, principal, chosen)
         known = requests.answered_before(pen, asking, self._store.lease)
         if known is not None:
             return known
@@ -101,24 +101,24 @@ class DatasetAccount(AccountPlans):
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
         self._await_tick(reservation)
         with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
-            found = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            returned = runs.end_hold(pen, found[1], self._dataset)
-            return requests.close(pen, found, "answered", {"answer": answer} | returned)
+            attempt = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            returned = runs.end_hold(pen, attempt[1], self._dataset)
+            return requests.close(pen, attempt, "answered", {"answer": answer} | returned)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
         self._await_tick(reservation)
         with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
-            found = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            requests.close(pen, found, "failed", {"reason": reason[:_LONGEST_REASON]})
+            attempt = requests.attempt_of(pen, reservation, self._dataset, self.name)
+            requests.close(pen, attempt, "failed", {"reason": reason[:_LONGEST_REASON]})
 
     def abandon(self, public: str) -> None:
         """Record that what was reserved under an identifier was interrupted, if open. It stays charged."""
         with self._store.writing() as pen:
             left = requests.reserved_as(pen.connection, public)
             if left is not None:
-                found = requests.attempt_of(pen, left, self._dataset, self.name)
-                requests.close(pen, found, "failed", {"reason": "stopped on the way"})
+                attempt = requests.attempt_of(pen, left, self._dataset, self.name)
+                requests.close(pen, attempt, "failed", {"reason": "stopped on the way"})
 
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get, without reserving anything.
@@ -128,7 +128,7 @@ class DatasetAccount(AccountPlans):
         with self._store.reading() as connection:
             row, principal, _ = self._asking(connection, composed("analyst", request.analyst))
             chosen = self._chosen(connection, row, request.vintages, request.version)
-            return requests.stored_for(connection, Asking(request, row, principal, chosen))
+            return requests.stored_for(connection, AccountRequest(request, row, principal, chosen))
 
 
 def wait_for_tick(begun: float, tick: float) -> None:

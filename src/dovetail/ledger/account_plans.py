@@ -93,13 +93,13 @@ class AccountPlans(AccountBalance):
             row, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
             return runs.fire(pen, row, held, measured)
 
-    def told(self, run: int) -> list[runs.Told]:
+    def told(self, run: int) -> list[runs.RunEvent]:
         """Return what an online run told so far, in order: its public hypothesis is rebuilt from it."""
         with self._store.reading() as connection:
             known = plan_row(connection, run, self._dataset) is not None
             return runs.history(connection, run) if known else []
 
-    def fired(self, run: int, after: int) -> list[runs.Told]:
+    def fired(self, run: int, after: int) -> list[runs.RunEvent]:
         """Return what firings of an online run measured in the events since `after`."""
         with self._store.reading() as connection:
             return runs.fired(connection, run, after)

@@ -49,11 +49,11 @@ def statements(connection: Connection, dataset: int | None = None) -> list[Analy
     charged, latest = _charged(connection)
     who = called(connection)
     titles = {row.id: first_name(connection, row.id) for row in connection.execute(select(datasets.c.id))}
-    found = []
+    listed = []
     for pair in {*states, *granted}:
         if dataset in (None, pair[0]):
             count, grant = states.get(pair, Counter()), granted.get(pair)
-            found.append(
+            listed.append(
                 AnalystStatement(
                     who[pair[1]],
                     titles[pair[0]],
@@ -67,7 +67,7 @@ def statements(connection: Connection, dataset: int | None = None) -> list[Analy
                     None if grant is None else grant.allotment.remaining(grant.spent),
                 )
             )
-    return sorted(found, key=lambda each: (each.dataset, each.analyst))
+    return sorted(listed, key=lambda each: (each.dataset, each.analyst))
 
 
 def _charged(connection: Connection) -> tuple[dict[tuple[int, int], Charge], dict[tuple[int, int], str]]:
@@ -82,7 +82,7 @@ def _charged(connection: Connection) -> tuple[dict[tuple[int, int], Charge], dic
             latest[pair] = max(latest.get(pair, ""), row.at)
             if "charge" in content:
                 kinds.setdefault(pair, Counter())[json.dumps(content["charge"])] += 1
-    return {pair: _sum(found) for pair, found in kinds.items()}, latest
+    return {pair: _sum(charges) for pair, charges in kinds.items()}, latest
 
 
 def _sum(kinds: Counter[str]) -> Charge:

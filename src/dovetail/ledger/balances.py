@@ -32,14 +32,14 @@ _BALANCES = select(balances).where(balances.c.subject == bindparam("of")).order_
 
 def dataset_row(connection: Connection, dataset: int) -> Row:
     """Return a dataset's row by column name."""
-    found: Row = recall(connection, _DATASET, {"of": dataset}).rows[0]._asdict()
-    return found
+    row: Row = recall(connection, _DATASET, {"of": dataset}).rows[0]._asdict()
+    return row
 
 
 def balance(connection: Connection, subject: int, vintage: int = SHARED) -> Row:
     """Return what was spent of a dataset's budget or of a grant's allotment, for one vintage."""
-    found: Row = run(connection, *balance_read(subject, vintage)).rows[0]._asdict()
-    return found
+    row: Row = run(connection, *balance_read(subject, vintage)).rows[0]._asdict()
+    return row
 
 
 def balance_read(subject: int, vintage: int = SHARED) -> Read:

@@ -139,9 +139,9 @@ def still_there(connection: Connection) -> bool:
     """Tell whether a connection that was kept can be used at once; a file always can."""
     if connection.dialect.name == "sqlite":
         return True
-    found = _in_touch(connection.connection.driver_connection, connection.info)
+    alive = _in_touch(connection.connection.driver_connection, connection.info)
     connection.info[_USED] = monotonic()
-    return found
+    return alive
 
 
 def _in_touch(driver: Any, info: Any) -> bool:

@@ -8,7 +8,7 @@ from dovetail.release.account import Request
 
 from .balances import Row, balance_read
 from .prepared_statements import Read
-from .requests import Asking, question_reads
+from .requests import AccountRequest, question_reads
 from .vintages import Chosen
 
 _MOST_KNOWN = 1000
@@ -44,7 +44,7 @@ class Expectations:
         known = self._known.get(request.analyst)
         if known is None or request.vintages or request.version is not None:
             return []
-        reads = question_reads(Asking(request, known.dataset, known.principal, known.chosen))
+        reads = question_reads(AccountRequest(request, known.dataset, known.principal, known.chosen))
         if request.plan is not None:
             return reads
         subjects = [each["id"] for each in (known.dataset, known.grant) if each is not None]

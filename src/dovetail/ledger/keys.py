@@ -95,8 +95,8 @@ def find_key(connection: Connection, public: str) -> dict[str, Any]:
     row = run(connection, _BY_PUBLIC, {"called": public}).first
     if row is None:
         raise InvalidParameter("key", public, "the id of a key of this ledger", "The ledger lists them.")
-    found: dict[str, Any] = row._asdict()
-    return found
+    key: dict[str, Any] = row._asdict()
+    return key
 
 
 def revoke_key(pen: Pen, row: dict[str, Any], by: int | None) -> None:

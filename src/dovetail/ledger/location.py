@@ -59,8 +59,8 @@ def ledger_path(*identity: str, name: str | None = None) -> Path:
 def beside(*identity: str) -> list[Path]:
     """Return the ledgers in the folder of some data and in the user's data folder, newest first."""
     folders = {Path(name.partition("#")[0]).parent for name in identity if "://" not in name}
-    found = (place for folder in (*folders, _user_folder()) for place in folder.glob(f"*{SUFFIX}"))
-    files = [place for place in found if place.is_file()]
+    places = (place for folder in (*folders, _user_folder()) for place in folder.glob(f"*{SUFFIX}"))
+    files = [place for place in places if place.is_file()]
     return sorted(files, key=lambda place: -place.stat().st_mtime_ns)[:_MOST_BESIDE]
 
 

@@ -16,7 +16,7 @@ from dovetail.query.schema import Table
 
 from .ledger import Ledger
 from .location import ledger_path
-from .same_data import Answered, check_apart, check_known
+from .same_data import SameDataAnswer, check_apart, check_known
 
 _log = logging.getLogger("dovetail.session")
 
@@ -33,12 +33,12 @@ class Opening:
     owned: bool
     source: Source
     identity: tuple[str, ...]
-    said: Answered
+    said: SameDataAnswer
     decided: bool
     new_place: Path | None
 
     @classmethod
-    def of(cls, ledger: Any, source: Source, said: Answered, decided: bool) -> Opening:
+    def of(cls, ledger: Any, source: Source, said: SameDataAnswer, decided: bool) -> Opening:
         """Open the ledger that was given, or find that of these data; others under its name are refused."""
         identity = source.identity
         book, owned = _opened(ledger, source, identity)

@@ -57,9 +57,9 @@ class People:
     def erase(self, name: str, *, by: str | None = None) -> None:
         """Remove a name and address for good and revoke the keys; the record goes on with the number."""
         with self._store.writing() as pen:
-            found = find_principal(pen.connection, name)
-            number, doer = found.id, _number(pen, by)
-            forget(pen.connection, found.public)
+            person = find_principal(pen.connection, name)
+            number, doer = person.id, _number(pen, by)
+            forget(pen.connection, person.public)
             for key in keys_of(pen.connection, number):
                 revoke_key(pen, find_key(pen.connection, key.public), doer)
             erase_name(pen, number, doer)

@@ -63,8 +63,8 @@ _OWN = _SAME.where(plans.c.owner == bindparam("by"), plans.c.shared == 0).limit(
 
 def like(dataset: int, vintages: str, body: str, slots: int, name: str | None) -> dict[str, Any]:
     """Return what makes two plans the same one, besides their owner."""
-    found = {"dataset": dataset, "vintages": vintages, "name": name or "", "question": digest(body)}
-    return found | {"slots": slots}
+    identity = {"dataset": dataset, "vintages": vintages, "name": name or "", "question": digest(body)}
+    return identity | {"slots": slots}
 
 
 def same_plan(connection: Connection, sought: dict[str, Any], owner: int | None, shared: bool) -> Row | None:

@@ -22,7 +22,7 @@ UNCHANGED = "22012"
 Read: TypeAlias = tuple[Executable, Mapping[str, Any]]
 
 
-class Outcome(NamedTuple):
+class StatementRows(NamedTuple):
     """The rows that a statement returned, by column name."""
 
     rows: Sequence[Any]
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
         return self.rows[0] if self.rows else None
 
 
-def run(connection: Connection, statement: Executable, values: Mapping[str, Any] = _NOTHING) -> Outcome:
+def run(connection: Connection, statement: Executable, values: Mapping[str, Any] = _NOTHING) -> StatementRows:
     """Run a statement in the transaction that `connection` has begun.
 
     It goes to the driver as text prepared before: a dozen statements make a reservation, and SQLAlchemy takes
@@ -41,7 +41,7 @@ def run(connection: Connection, statement: Executable, values: Mapping[str, Any]
     """
     ahead = connection.info.get(_AHEAD)
     if ahead:
-        known: Outcome | None = ahead.pop(_key((statement, values)), None)
+        known: StatementRows | None = ahead.pop(_key((statement, values)), None)
         if known is not None:
             return known
     call = _call(connection, statement, values)
@@ -55,12 +55,12 @@ def _key(read: Read) -> tuple[Any, ...]:
     return (read[0], *sorted(read[1].items()))
 
 
-def _outcome(statement: Executable, rows: Sequence[Any]) -> Outcome:
-    return Outcome(list(map(_row(statement), rows)))
+def _outcome(statement: Executable, rows: Sequence[Any]) -> StatementRows:
+    return StatementRows(list(map(_row(statement), rows)))
 
 
 @contextmanager
-def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) -> Iterator[Outcome]:
+def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) -> Iterator[StatementRows]:
     """Run the statement that locks the ledger, and on a server, in the same journey, reads that will follow.
 
     Each statement sees what was committed before it began, and those behind the lock begin when it is held.
@@ -72,8 +72,8 @@ def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) 
         return
     reads = [(lock, _NOTHING), *expected]
     calls = [Call(*_call(connection, *read)) for read in reads]
-    found = _server(connection).read(calls)
-    outcomes = [_outcome(statement, rows) for (statement, _), rows in zip(reads, found, strict=True)]
+    results = _server(connection).read(calls)
+    outcomes = [_outcome(statement, rows) for (statement, _), rows in zip(reads, results, strict=True)]
     connection.info[_AHEAD] = dict(zip(map(_key, expected), outcomes[1:], strict=True))
     try:
         yield outcomes[0]
@@ -81,7 +81,7 @@ def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) 
         connection.info.pop(_AHEAD, None)
 
 
-def recall(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> Outcome:
+def recall(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> StatementRows:
     """Run a statement about settings, or return what it gave before if nothing was set since.
 
     Only where the ledger is locked and its row has told which settings hold (see `recalling`).
@@ -92,7 +92,7 @@ def recall(connection: Connection, statement: Executable, values: Mapping[str, A
     asked = (statement, *values.values())
     if asked not in known:
         known[asked] = run(connection, statement, values)
-    outcome: Outcome = known[asked]
+    outcome: StatementRows = known[asked]
     return outcome
 
 
@@ -129,8 +129,8 @@ def run_all(
         _server(connection).write(calls, end=last)
         return True
     driver: Any = connection.connection.driver_connection
-    found = [driver.execute(*_call(connection, *write[:2])).rowcount for write in writes]
-    return all(changed == 1 for (*_, guarded), changed in zip(writes, found, strict=True) if guarded)
+    counts = [driver.execute(*_call(connection, *write[:2])).rowcount for write in writes]
+    return all(changed == 1 for (*_, guarded), changed in zip(writes, counts, strict=True) if guarded)
 
 
 def _server(connection: Connection) -> Exchange:

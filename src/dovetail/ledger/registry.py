@@ -244,11 +244,11 @@ def known_at(connection: Connection, at: tuple[str, ...]) -> list[int]:
 
 def sources_of(connection: Connection) -> dict[str, tuple[str, ...]]:
     """Return where the rows of each dataset are, by each of its names."""
-    found: dict[int, list[str]] = {}
+    by_dataset: dict[int, list[str]] = {}
     for row in connection.execute(select(sources.c.source, sources.c.dataset)).all():
-        found.setdefault(row.dataset, []).append(row.source)
+        by_dataset.setdefault(row.dataset, []).append(row.source)
     named = connection.execute(select(names.c.name, names.c.dataset).order_by(names.c.dataset)).all()
-    return {row.name: tuple(found.get(row.dataset, ())) for row in named}
+    return {row.name: tuple(by_dataset.get(row.dataset, ())) for row in named}
 
 
 def is_new(connection: Connection, name: str, at: tuple[str, ...]) -> bool:

@@ -40,7 +40,7 @@ _replies = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """A request by its retry key; `place` is what kind of request it is, `body` a digest of what it said."""
 
     principal: int
@@ -63,26 +63,26 @@ class Replies:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def claim(self, claim: Claim) -> Claimed | None:
+    def claim(self, claim: KeyClaim) -> Claimed | None:
         """Claim a key, and return None; or return what came before under it. One of many claims wins."""
         with self._store.writing() as pen:
             connection = pen.connection
             _replies.create(connection, checkfirst=True)
             now = datetime.now(UTC)
             connection.execute(delete(_replies).where(_replies.c.at < (now - _KEPT_FOR).isoformat()))
-            found = connection.execute(select(_replies).where(*_of(claim))).one_or_none()
-            if found is not None:
-                return Claimed(found.body, found.reply)
+            earlier = connection.execute(select(_replies).where(*_of(claim))).one_or_none()
+            if earlier is not None:
+                return Claimed(earlier.body, earlier.reply)
             row = {"principal": claim.principal, "place": claim.place, "key": claim.key}
             connection.execute(insert(_replies).values(**row, body=claim.body, at=now.isoformat()))
             return None
 
-    def keep(self, claim: Claim, reply: str) -> None:
+    def keep(self, claim: KeyClaim, reply: str) -> None:
         """Keep what was replied."""
         with self._store.writing() as pen:
             pen.connection.execute(_replies.update().where(*_of(claim)).values(reply=reply))
 
-    def release(self, claim: Claim) -> None:
+    def release(self, claim: KeyClaim) -> None:
         """Give a claim up: nothing was done under it."""
         with self._store.writing() as pen:
             pen.connection.execute(delete(_replies).where(*_of(claim)))
@@ -94,6 +94,6 @@ def forget(connection: Connection, public: str) -> None:
         connection.execute(delete(_replies).where(_replies.c.reply.contains(public, autoescape=True)))
 
 
-def _of(claim: Claim) -> tuple[ColumnElement[bool], ...]:
+def _of(claim: KeyClaim) -> tuple[ColumnElement[bool], ...]:
     columns = _replies.c
     return columns.principal == claim.principal, columns.place == claim.place, columns.key == claim.key

@@ -67,7 +67,7 @@ _REQUEST = select(requests).where(requests.c.id == bindparam("of"))
 _ATTEMPT = select(attempts).where(attempts.c.request == bindparam("of"))
 
 
-class Asking(NamedTuple):
+class AccountRequest(NamedTuple):
     """A request with whom and what the ledger takes it to be about."""
 
     request: Request
@@ -76,7 +76,7 @@ class Asking(NamedTuple):
     chosen: Chosen
 
 
-def answered_before(pen: Pen, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation | None:
+def answered_before(pen: Pen, asking: AccountRequest, lease: timedelta) -> StoredAnswer | Reservation | None:
     """Return the stored answer to a retry or to the same question, or resume what a dead worker left."""
     request, connection = asking.request, pen.connection
     if request.key is not None and asking.principal is not None:
@@ -86,7 +86,7 @@ def answered_before(pen: Pen, asking: Asking, lease: timedelta) -> StoredAnswer 
     return None if request.fresh else stored_answer(connection, asking)
 
 
-def stored_for(connection: Connection, asking: Asking) -> StoredAnswer | None:
+def stored_for(connection: Connection, asking: AccountRequest) -> StoredAnswer | None:
     """Return what `answered_before` would find stored; nothing is resumed."""
     request = asking.request
     if request.key is not None and asking.principal is not None:
@@ -97,37 +97,37 @@ def stored_for(connection: Connection, asking: Asking) -> StoredAnswer | None:
     return None if request.fresh else stored_answer(connection, asking)
 
 
-def question_reads(asking: Asking) -> list[Read]:
+def question_reads(asking: AccountRequest) -> list[Read]:
     """Return what `answered_before` reads about a question that is new."""
     request = asking.request
-    found = [] if request.key is None or asking.principal is None else [_by_key(asking)]
+    reads = [] if request.key is None or asking.principal is None else [_by_key(asking)]
     if not request.fresh and not (_own(asking) and asking.principal is None):
-        found.append(_by_question(asking))
+        reads.append(_by_question(asking))
         if request.question is not None and request.accepts is not None:
-            found.append(_similar(asking))
-    return found
+            reads.append(_similar(asking))
+    return reads
 
 
-def _own(asking: Asking) -> bool:
+def _own(asking: AccountRequest) -> bool:
     """Tell whether stored answers are given only to those who asked for them."""
     return bool(asking.dataset["answers"] == "own")
 
 
-def _about(asking: Asking) -> dict[str, Any]:
-    found = {"of": asking.dataset["id"], "about": asking.chosen.vintages}
-    return found | {"by": asking.principal} if _own(asking) else found
+def _about(asking: AccountRequest) -> dict[str, Any]:
+    subject = {"of": asking.dataset["id"], "about": asking.chosen.vintages}
+    return subject | {"by": asking.principal} if _own(asking) else subject
 
 
-def _by_key(asking: Asking) -> Read:
+def _by_key(asking: AccountRequest) -> Read:
     return _BY_KEY, {"of": asking.dataset["id"], "by": asking.principal, "under": asking.request.key}
 
 
-def _by_question(asking: Asking) -> Read:
+def _by_question(asking: AccountRequest) -> Read:
     sought = _about(asking) | {"asked": indexed(asking.request)}
     return (_OWN_BY_QUESTION if _own(asking) else _BY_QUESTION), sought
 
 
-def _similar(asking: Asking) -> Read:
+def _similar(asking: AccountRequest) -> Read:
     assert asking.request.question is not None
     # What follows the hash of the question is a hash too, so its letters end with f.
     first = digest(asking.request.question)
@@ -135,7 +135,7 @@ def _similar(asking: Asking) -> Read:
     return (_OWN_SIMILAR if _own(asking) else _SIMILAR), wanted
 
 
-def stored_answer(connection: Connection, asking: Asking) -> StoredAnswer | None:
+def stored_answer(connection: Connection, asking: AccountRequest) -> StoredAnswer | None:
     """Return the newest answer to the question that may be given.
 
     First of this version: with this noise, else with another that is exact enough. Then a stale one.
@@ -157,7 +157,7 @@ def stored_answer(connection: Connection, asking: Asking) -> StoredAnswer | None
     return None if row is None else _stored(connection, row, asking)
 
 
-def _exact_enough(connection: Connection, asking: Asking) -> StoredAnswer | None:
+def _exact_enough(connection: Connection, asking: AccountRequest) -> StoredAnswer | None:
     """Return an answer of this version to the same question whose noise, another one, will do as well."""
     request = asking.request
     if request.question is None or request.accepts is None:
@@ -175,7 +175,9 @@ def indexed(request: Request) -> str:
     return ("" if request.question is None else digest(request.question)) + digest(request.body)
 
 
-def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease: timedelta) -> Reservation:
+def begin(
+    pen: Pen, asking: AccountRequest, principal: int, paid: dict[str, Any], lease: timedelta
+) -> Reservation:
     """Record a reservation that was paid for."""
     request, number = asking.request, pen.next
     public = request.public or public_id()
@@ -198,7 +200,7 @@ def begin(pen: Pen, asking: Asking, principal: int, paid: dict[str, Any], lease:
     return Reservation(number, 1, public)
 
 
-def _check_same(row: Any, asking: Asking) -> None:
+def _check_same(row: Any, asking: AccountRequest) -> None:
     """Refuse a retry that asks something else."""
     if row.question != indexed(asking.request) or row.vintages != asking.chosen.vintages:
         raise RequestConflict(
@@ -207,7 +209,7 @@ def _check_same(row: Any, asking: Asking) -> None:
         )
 
 
-def _retried(pen: Pen, row: Any, asking: Asking, lease: timedelta) -> StoredAnswer | Reservation:
+def _retried(pen: Pen, row: Any, asking: AccountRequest, lease: timedelta) -> StoredAnswer | Reservation:
     key = asking.request.key
     _check_same(row, asking)
     if row.state == "answered":
@@ -243,8 +245,8 @@ def open_attempt(connection: Connection, request: int) -> Row:
     row = run(connection, _ATTEMPT, {"of": request}).first
     if row is None:
         raise LedgerCorrupt(f"Request {request} is reserved, but nobody works on it.", "Run verify.")
-    found: Row = row._asdict()
-    return found
+    attempt: Row = row._asdict()
+    return attempt
 
 
 def reserved_as(connection: Connection, public: str) -> Reservation | None:
@@ -285,7 +287,7 @@ def close(pen: Pen, found: tuple[Row, Row], state: str, content: dict[str, Any])
     return datetime.fromisoformat(made.at)
 
 
-def _stored(connection: Connection, row: Any, asking: Asking) -> StoredAnswer:
+def _stored(connection: Connection, row: Any, asking: AccountRequest) -> StoredAnswer:
     event = event_at(connection, row.closing)
     return StoredAnswer(
         asking.request.body,

@@ -88,7 +88,7 @@ def committed(connection: Connection, plan: int) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunEvent:
     """What a run told: the answer to a batch, or (`fired`) what a firing measured; in the order of events."""
 
     event: int
@@ -106,25 +106,25 @@ _FIRED = select(firings.c.request, firings.c.id).where(
 )
 
 
-def history(connection: Connection, plan: int) -> list[Told]:
+def history(connection: Connection, plan: int) -> list[RunEvent]:
     """Return everything that a run told; a public hypothesis is rebuilt from it."""
     told = [(row[1], row[0], False) for row in run(connection, _ASKED, {"of": plan}).rows]
     both = _told(connection, told) + fired(connection, plan)
     return sorted(both, key=lambda each: each.event)
 
 
-def fired(connection: Connection, plan: int, after: int = 0) -> list[Told]:
+def fired(connection: Connection, plan: int, after: int = 0) -> list[RunEvent]:
     """Return what the firings of a run measured in the events since `after`."""
     sought = {"of": plan, "after": after}
     return _told(connection, [(row[1], row[0], True) for row in run(connection, _FIRED, sought).rows])
 
 
-def _told(connection: Connection, told: list[tuple[int, int, bool]]) -> list[Told]:
+def _told(connection: Connection, told: list[tuple[int, int, bool]]) -> list[RunEvent]:
     contents = {
         number: json.loads(event_at(connection, number).content)
         for number in {each for event, request, _ in told for each in (event, request)}
     }
     return [
-        Told(event, request, contents[request]["body"], contents[event]["answer"], firing)
+        RunEvent(event, request, contents[request]["body"], contents[event]["answer"], firing)
         for event, request, firing in sorted(told)
     ]

@@ -23,14 +23,14 @@ _MOST_COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SameDataAnswer:
     """What a user said: which vintages these rows are, and whether they are the same data as before."""
 
     vintages: tuple[str, ...] = ()
     same: bool | None = None
 
 
-def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: Answered) -> None:
+def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: SameDataAnswer) -> None:
     """Refuse other rows under a name that has a budget, unless it was said that they belong to it."""
     held = ledger.sources()
     known = held.get(name, ())
@@ -50,7 +50,7 @@ def check_known(ledger: Ledger, name: str, identity: tuple[str, ...], said: Answ
 
 
 def check_apart(
-    ledger: Ledger, source: Source, identity: tuple[str, ...], columns: Iterable[str], said: Answered
+    ledger: Ledger, source: Source, identity: tuple[str, ...], columns: Iterable[str], said: SameDataAnswer
 ) -> None:
     """Refuse a new budget for rows that have the columns of data with a budget, unless it was said why."""
     if said.same is False or source.shipped:

@@ -43,12 +43,12 @@ class Exchange:
         """Run statements in one journey and return the rows of each."""
         from psycopg import pq
 
-        found = []
+        results = []
         for result in self._run(calls):
             if result.status == pq.ExecStatus.TUPLES_OK:
                 self._reader.set_pgresult(result)
-                found.append(self._reader.load_rows(0, result.ntuples, tuple))
-        return found
+                results.append(self._reader.load_rows(0, result.ntuples, tuple))
+        return results
 
     def _run(self, calls: Sequence[Call], last: bytes | None = None) -> list[Any]:
         """Send statements, with the beginning of a transaction where none is open."""

@@ -28,7 +28,7 @@ _MOST_MEMBERS = 64
 
 
 @dataclass(slots=True)
-class _Group:
+class _SharedCommit:
     """Those who recorded something in one transaction, which is still open."""
 
     connection: Connection
@@ -56,7 +56,7 @@ class SharedCommits:
         self._guard = Lock()
         self._turn: int | None = None
         self._queue: deque[tuple[int, Lock]] = deque()
-        self._group: _Group | None = None
+        self._group: _SharedCommit | None = None
         # A commit and a read keep each other out. Here they wait for each other; SQLite would let them sleep.
         self.reading = RLock()
 
@@ -66,7 +66,7 @@ class SharedCommits:
         try:
             self._take_turn()
             if self._group is None:
-                self._group = _Group(self._begun())
+                self._group = _SharedCommit(self._begun())
             group = self._group
             with _part(group):
                 yield group.connection
@@ -121,7 +121,7 @@ class SharedCommits:
                     self._turn = None
                     return
 
-    def _finish(self, group: _Group) -> None:
+    def _finish(self, group: _SharedCommit) -> None:
         """Commit what the members of a group recorded, or undo it."""
         self._group = None
         try:
@@ -141,7 +141,7 @@ class SharedCommits:
 
 
 @contextmanager
-def _part(group: _Group) -> Iterator[None]:
+def _part(group: _SharedCommit) -> Iterator[None]:
     """Undo what is recorded within this if it raises, and nothing that others recorded before."""
     if group.members:
         group.driver.execute("SAVEPOINT part")

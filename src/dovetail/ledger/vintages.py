@@ -185,6 +185,6 @@ def set_version(pen: Pen, dataset: int, version: str, label: str | None, by: int
 def _row(connection: Connection, dataset: int, label: str) -> Row:
     for row in run(connection, _LISTED, {"of": dataset}).rows:
         if row.label == label:
-            found: Row = row._asdict()
-            return found
+            as_dict: Row = row._asdict()
+            return as_dict
     raise undeclared(label, (each.label for each in listed(connection, dataset)))

@@ -9,7 +9,7 @@ from functools import cached_property
 from flint import arb
 
 from dovetail.exact import Decay
-from dovetail.sampling import Run
+from dovetail.sampling import GeometricRun
 
 from .arrays import Floats
 from .evaluate import DecayTable
@@ -29,10 +29,12 @@ class DecayingNoise(IntegerNoise):
         return DecayTable(self.decay)
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[GeometricRun, ...]:
         """The stretches as the sampler reads them."""
         return tuple(
-            Run(int(stretch.start), None if stretch.length is None else int(stretch.length), stretch.rate)
+            GeometricRun(
+                int(stretch.start), None if stretch.length is None else int(stretch.length), stretch.rate
+            )
             for stretch in self.decay.stretches
         )
 

@@ -46,7 +46,7 @@ class IntegerNoise(Noise):
         return inf
 
     @property
-    def runs(self) -> tuple[sampling.Run, ...] | None:
+    def runs(self) -> tuple[sampling.GeometricRun, ...] | None:
         """The stretches of constant decay of |Y|, or None where there are none; the sampler uses them."""
         return None
 

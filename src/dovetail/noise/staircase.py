@@ -21,7 +21,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors.values import exact_text
 from dovetail.exact import ball, nearest
-from dovetail.sampling import Run
+from dovetail.sampling import GeometricRun
 
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
@@ -158,9 +158,9 @@ class StaircaseNoise(IntegerNoise):
     # What the sampler asks for.
 
     @property
-    def runs(self) -> tuple[Run, ...] | None:
+    def runs(self) -> tuple[GeometricRun, ...] | None:
         """One run for counts, where this is the geometric noise; none otherwise."""
-        return (Run(0, None, self.epsilon),) if self.sensitivity == 1 else None
+        return (GeometricRun(0, None, self.epsilon),) if self.sensitivity == 1 else None
 
     @cached_property
     def proposal(self) -> PiecewiseGeometric:

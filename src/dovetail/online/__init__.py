@@ -4,7 +4,7 @@ The sparse vector technique decides, exactly and privately, whether a public gue
 not, the truth is measured with noise and the hypothesis learns (private multiplicative weights).
 """
 
-from .base import Base, Estimate, base_strategy
+from .base import Base, CountEstimate, base_strategy
 from .curve import ResponseCurve
 from .guard import Guard, run_loss
 from .hypothesis import Hypothesis
@@ -16,7 +16,7 @@ from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 
 __all__ = [
     "Base",
-    "Estimate",
+    "CountEstimate",
     "Guard",
     "Hypothesis",
     "Learner",

@@ -21,7 +21,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy.atoms import Floats
-from dovetail.workloads import Marginals, NoiseSum, Strategy
+from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy
 from dovetail.workloads.fitting import fit_joint
 
 from .forecast import ForecastCount, product_variance
@@ -43,8 +43,8 @@ def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> 
     """
     sizes = tuple(shape)
     if kind == "histogram" or kind == len(sizes):
-        return Strategy.alike("plain", Marginals(sizes, (tuple(range(len(sizes))),)), noise)
-    return Strategy.alike("joint", Marginals.of_ways(sizes, check.integer("base", kind, 1)), noise)
+        return Strategy.alike("plain", MarginalWorkload(sizes, (tuple(range(len(sizes))),)), noise)
+    return Strategy.alike("joint", MarginalWorkload.of_ways(sizes, check.integer("base", kind, 1)), noise)
 
 
 def measured_by(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise, rows: int) -> Strategy:
@@ -55,7 +55,7 @@ def measured_by(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise, rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class CountEstimate:
     """An unbiased estimate of a count, its standard deviation, and the exact law of its error.
 
     The law is computed when it is first asked for: that takes far longer than the rest.
@@ -111,7 +111,7 @@ class Base:
         total = float(joint.sum(dtype=np.float64))
         return Hypothesis(np.ascontiguousarray(joint, np.float64), total)
 
-    def estimate(self, region: Region) -> Estimate | None:
+    def estimate(self, region: Region) -> CountEstimate | None:
         """Return what the tables say of a count without bias; None if no table has all of its columns."""
         around = [columns for columns in self.strategy.wanted.tables if set(region.axes) <= set(columns)]
         if not around:
@@ -124,7 +124,7 @@ class Base:
         def law() -> NoiseSum:
             return self.strategy.error(table, mask.astype(np.float64))
 
-        return Estimate(value, self._deviation(region, law), law)
+        return CountEstimate(value, self._deviation(region, law), law)
 
     def _deviation(self, region: Region, law: Callable[[], NoiseSum]) -> float:
         """Return the standard deviation of an estimate: in closed form where it can be had."""

@@ -189,12 +189,12 @@ def calibrate(budget: Budget, terms: Terms, shares: Shares | None = None) -> Cal
     """
     start = shares or Shares.usual(terms)
     ways = (_pure,) if terms.splits else (_pure, _renyi)
-    found = [each for each in (way(budget, start, terms) for way in ways) if each is not None]
-    if not found:
+    candidates = [each for each in (way(budget, start, terms) for way in ways) if each is not None]
+    if not candidates:
         raise GoalUnreachable(
             f"No run with {terms.updates} updates fits this budget.", "Allow fewer updates or spend more."
         )
-    return min(found, key=lambda each: each.alpha)
+    return min(candidates, key=lambda each: each.alpha)
 
 
 def base_only(budget: Budget, terms: Terms) -> Calibrated:
@@ -205,8 +205,8 @@ def base_only(budget: Budget, terms: Terms) -> Calibrated:
         limits["delta"] = budget.delta_limit
     elif budget.zeta_limit is not None:
         limits = {"zeta": budget.zeta_limit, "max_epsilon": budget.epsilon_limit}
-    found = design(**limits, queries=uses)  # type: ignore[arg-type]
-    noises = [found.noise, *(other.noise for other in found.alternatives)]
+    designed = design(**limits, queries=uses)  # type: ignore[arg-type]
+    noises = [designed.noise, *(other.noise for other in designed.alternatives)]
     if terms.splits:
         alone = Geometric(_short(float(budget.epsilon_limit) / uses))
         noises = [alone, *(noise for noise in noises if grows_outward(noise))]

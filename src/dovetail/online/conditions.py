@@ -40,12 +40,12 @@ def holds(axis: Keys | Bins, leaf: Leaf) -> Mask:
             "Declare its type in the schema.",
         )
     if isinstance(axis, Bins):
-        found = [_in_bin(axis, leaf, *pair) for pair in pairwise(axis.edges)]
+        flags = [_in_bin(axis, leaf, *pair) for pair in pairwise(axis.edges)]
     else:
-        found = [_of_value(leaf, value) for value in axis.values]
+        flags = [_of_value(leaf, value) for value in axis.values]
     if axis.other is not None:
-        found.append(_elsewhere(axis, leaf))
-    return np.array(found, np.bool_)
+        flags.append(_elsewhere(axis, leaf))
+    return np.array(flags, np.bool_)
 
 
 def constants(leaf: Leaf) -> tuple[Constant, ...]:

@@ -49,13 +49,13 @@ class Domain:
         if not columns:
             raise InvalidQuery("A run needs at least one column.")
         try:
-            found = axes_of(columns, None, bins, table)
+            axes = axes_of(columns, None, bins, table)
         except MissingKeys as error:
             # A run takes no keys in the question, and finds none in the rows.
             declare = (each for each in error.remedies if isinstance(each, Declare | DraftSchema))
             raise MissingKeys(error.problem, Give("bins"), *declare) from None
         check_chosen(persons)
-        made = cls(tuple(axis for axis in found if isinstance(axis, Keys | Bins)), persons)
+        made = cls(tuple(axis for axis in axes if isinstance(axis, Keys | Bins)), persons)
         cells, most = prod(made.shape), check.integer("most_cells", most_cells, 1, MOST_CELLS)
         if cells > most:
             raise InvalidParameter(

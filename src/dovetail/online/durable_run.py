@@ -133,11 +133,11 @@ class Online:
             new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
             before = set(self._given)
             told = self._answered(new, unchecked) if new else {}
-            found = [told.get(key) or self._given[key] for key in keys]
-            self._asked += sum(len(each.parts) for each in found)
+            answers = [told.get(key) or self._given[key] for key in keys]
+            self._asked += sum(len(each.parts) for each in answers)
         return [
             self._shown(question, each, each.stored or key in before)
-            for question, key, each in zip(questions, keys, found, strict=True)
+            for question, key, each in zip(questions, keys, answers, strict=True)
         ]
 
     def synthetic(self, rows: int | None = None) -> pyarrow.Table:

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from dovetail.privacy import Budget
 from dovetail.privacy.normal import normal_sigma
 from dovetail.sampling import experiment_bits
-from dovetail.workloads import Marginals
+from dovetail.workloads import MarginalWorkload
 from dovetail.workloads.marginals import subsets
 
 Form: TypeAlias = Literal["point", "subset"]
@@ -43,14 +43,14 @@ def public_questions(
     """
     longest = 8 * ways + sum(shape) + 64
     bits = iter(experiment_bits(_SEED, number * longest * 8))
-    found = []
+    questions = []
     for _ in range(number):
         axes: set[int] = set()
         while len(axes) < ways:
             axes.add((next(bits) << 8 | next(bits)) % len(shape))
         chosen = tuple(sorted(axes))
-        found.append(ForecastCount(chosen, tuple(_values(shape[axis], form, bits) for axis in chosen)))
-    return found
+        questions.append(ForecastCount(chosen, tuple(_values(shape[axis], form, bits) for axis in chosen)))
+    return questions
 
 
 def _values(size: int, form: Form, bits: object) -> int:
@@ -70,7 +70,7 @@ def deviation(budget: Budget, uses: int) -> float:
     return min(geometric, normal_sigma(worst, float(budget.delta_limit), uses))
 
 
-def product_variance(wanted: Marginals, question: ForecastCount) -> float:
+def product_variance(wanted: MarginalWorkload, question: ForecastCount) -> float:
     """Return the variance of an answer by least squares, in those of one noise; inf if no table tells it.
 
     Every table B tells each residual C within B with weight prod of the sizes outside B, and all of them are
@@ -90,7 +90,7 @@ def product_variance(wanted: Marginals, question: ForecastCount) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _information(wanted: Marginals, residual: tuple[int, ...]) -> float:
+def _information(wanted: MarginalWorkload, residual: tuple[int, ...]) -> float:
     """Return the sum over tables that hold the residual of the product of the sizes outside of each."""
     whole = wanted.cells(range(len(wanted.sizes)))
     return float(sum(whole // wanted.cells(table) for table in wanted.tables if set(residual) <= set(table)))
@@ -112,20 +112,20 @@ def forecasts(
     """Return the ways whose errors can be told without data, the best first."""
     sizes = tuple(shape)
     questions = public_questions(sizes, ways, form)
-    found = [_forecast("plain", deviation(budget, queries), 0)]
+    listed = [_forecast("plain", deviation(budget, queries), 0)]
     for way in range(ways, min(len(sizes), max(ways, 3)) + 1):
-        wanted = Marginals.of_ways(sizes, way)
+        wanted = MarginalWorkload.of_ways(sizes, way)
         mean = sum(product_variance(wanted, each) for each in questions) / len(questions)
         noise = deviation(budget, len(wanted.tables) * moved)
         name = "histogram" if way == len(sizes) else f"{way}-way"
-        found.append(_forecast(name, noise * sqrt(mean), len(wanted.tables)))
-    if not any(each.name == "histogram" for each in found):
+        listed.append(_forecast(name, noise * sqrt(mean), len(wanted.tables)))
+    if not any(each.name == "histogram" for each in listed):
         outside = [
             prod(sizes) / prod(sizes[axis] for axis in each.axes) * prod(each.values) for each in questions
         ]
         noise = deviation(budget, moved)
-        found.append(_forecast("histogram", noise * sqrt(sum(outside) / len(outside)), 1))
-    return sorted(found, key=lambda each: each.bar)
+        listed.append(_forecast("histogram", noise * sqrt(sum(outside) / len(outside)), 1))
+    return sorted(listed, key=lambda each: each.bar)
 
 
 def _forecast(name: str, error: float, tables: int) -> Forecast:

@@ -15,7 +15,7 @@ from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
 from dovetail.privacy import Budget, Charge, PrivacyLoss
-from dovetail.workloads import Marginals, Strategy
+from dovetail.workloads import MarginalWorkload, Strategy
 
 from .base import BaseKind, measured_by
 from .calibration import Calibrated, Terms, base_only, calibrate
@@ -169,7 +169,9 @@ def design_online(
     listed = tuple(forecasts(sizes, asked, columns, form, budget, moved))
     chosen = _chosen_base(sizes, base, listed)
     number = _chosen_updates(updates, chosen)
-    found = _calibrated(budget, Terms(number, asked, _tables(sizes, chosen), neighbours, rows, str(level)))
+    calibrated = _calibrated(
+        budget, Terms(number, asked, _tables(sizes, chosen), neighbours, rows, str(level))
+    )
     return OnlineDesign(
         sizes,
         asked,
@@ -177,9 +179,9 @@ def design_online(
         budget,
         level,
         chosen,
-        found.base,
-        found.guard,
-        found.loss,
+        calibrated.base,
+        calibrated.guard,
+        calibrated.loss,
         listed,
         rows,
     )
@@ -204,7 +206,7 @@ def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
 def _tables(shape: tuple[int, ...], base: Kind) -> int:
     if base is None:
         return 0
-    return 1 if base == "histogram" else len(Marginals.of_ways(shape, base).tables)
+    return 1 if base == "histogram" else len(MarginalWorkload.of_ways(shape, base).tables)
 
 
 def _chosen_base(shape: tuple[int, ...], base: Kind | str, listed: tuple[Forecast, ...]) -> Kind:

@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter, InvalidQuery
-from dovetail.sampling import Source, System
+from dovetail.sampling import BitSource, System
 
-from .base import Base, Estimate
+from .base import Base, CountEstimate
 from .guard import Guard
 from .hypothesis import Hypothesis
 from .learning import Learner, Measurement
@@ -37,7 +37,7 @@ class OnlineAnswer:
 
     value: int
     origin: Origin
-    estimate: Estimate | None = None
+    estimate: CountEstimate | None = None
     guard: Guard | None = None
 
     def interval(self, level: Real = "0.95") -> tuple[float, float]:
@@ -118,7 +118,7 @@ class Run:
             self.tests.fired += 1
             self._learn(region, value)
 
-    def answer(self, region: Region, *, unchecked: bool = False, source: Source = _SYSTEM) -> OnlineAnswer:
+    def answer(self, region: Region, *, unchecked: bool = False, source: BitSource = _SYSTEM) -> OnlineAnswer:
         """Answer one count: from the base where nothing checks it, else by the tests.
 
         Once the updates are used up, only `unchecked` answers are given.

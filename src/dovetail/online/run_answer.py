@@ -34,8 +34,8 @@ class RunAnswer(Answer):
     @property
     def origin(self) -> Any:
         """Where the number comes from: base, checked, measured or unchecked; a list for a histogram."""
-        found = [part.origin for part in self.parts]
-        return found if self.query.grouped else found[0]
+        origins = [part.origin for part in self.parts]
+        return origins if self.query.grouped else origins[0]
 
     @property
     def _plainly_released(self) -> bool:
@@ -60,14 +60,14 @@ class RunAnswer(Answer):
     def rows(self) -> list[dict[str, Any]]:
         """Return one dictionary per cell: keys, value, low, high (None where unchecked) and origin."""
         names = [axis.field.name for axis in self.query.named_by]
-        found = []
+        lines = []
         for keys, part in zip(self.keys, self.parts, strict=True):
             value, known = Fraction(part.value), part.origin != "unchecked"
             bar = _bar(part, self.level) if known else Bar(value, value)
             told = written_numbers(value, bar, exact=False)
             row: dict[str, Any] = {"keys": dict(zip(names, map(written_key, keys), strict=True)), **told}
-            found.append(row | ({} if known else {"low": None, "high": None}) | {"origin": part.origin})
-        return found
+            lines.append(row | ({} if known else {"low": None, "high": None}) | {"origin": part.origin})
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form of the format "dovetail.online/2"; numbers are decimals as text."""

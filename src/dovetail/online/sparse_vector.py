@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dovetail.errors import UpdatesExhausted
-from dovetail.sampling import Source, System, draw
+from dovetail.sampling import BitSource, System, draw
 
 from .guard import Guard
 
@@ -24,7 +24,7 @@ class Thresholds:
     below: int
 
     @classmethod
-    def drawn(cls, guard: Guard, source: Source = _SYSTEM) -> Thresholds:
+    def drawn(cls, guard: Guard, source: BitSource = _SYSTEM) -> Thresholds:
         """Draw both, independently."""
         return cls(draw(guard.threshold_noise, source), draw(guard.threshold_noise, source))
 
@@ -46,7 +46,7 @@ class Outcome:
 _PASSED = Outcome(0)
 
 
-def verdict(guard: Guard, thresholds: Thresholds, error: int, source: Source = _SYSTEM) -> int:
+def verdict(guard: Guard, thresholds: Thresholds, error: int, source: BitSource = _SYSTEM) -> int:
     """Test `error` = truth - guess: 1 if the upper test fires, else -1 if the lower one does, else 0."""
     if guard.tests.fires(guard.distance + thresholds.above - error, source.word()):
         return 1
@@ -55,7 +55,7 @@ def verdict(guard: Guard, thresholds: Thresholds, error: int, source: Source = _
     return 0
 
 
-def measure(guard: Guard, truth: int, source: Source = _SYSTEM) -> int | None:
+def measure(guard: Guard, truth: int, source: BitSource = _SYSTEM) -> int | None:
     """Return the truth with fresh noise; it has nothing to do with what the test looked at."""
     return None if guard.answer_noise is None else truth + draw(guard.answer_noise, source)
 
@@ -80,7 +80,7 @@ class SparseVector:
     asked: int = 0
 
     @classmethod
-    def opened(cls, guard: Guard, source: Source = _SYSTEM) -> SparseVector:
+    def opened(cls, guard: Guard, source: BitSource = _SYSTEM) -> SparseVector:
         """Draw the thresholds of a new run."""
         return cls(guard, Thresholds.drawn(guard, source))
 
@@ -89,7 +89,7 @@ class SparseVector:
         """How many updates are left."""
         return self.guard.updates - self.fired
 
-    def ask(self, truth: int, guess: int, source: Source = _SYSTEM) -> Outcome:
+    def ask(self, truth: int, guess: int, source: BitSource = _SYSTEM) -> Outcome:
         """Test a public guess against the truth; a firing is counted before anything is returned."""
         if not self.left:
             message = (

@@ -103,5 +103,5 @@ def claims() -> dict[str, Claim]:
     0.2894
     """
     text = files(__package__).joinpath("claims.toml").read_text(encoding="utf-8")
-    found = [Claim(**entry) for entry in tomllib.loads(text)["claim"]]
-    return {claim.id: claim for claim in found}
+    listed = [Claim(**entry) for entry in tomllib.loads(text)["claim"]]
+    return {claim.id: claim for claim in listed}

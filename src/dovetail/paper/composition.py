@@ -47,9 +47,9 @@ def _item(name: str, title: str, delta: str | None) -> Item:
         figure, panels = drawing.axes(1, len(USES), width=12.0, height=4.2, sharey=True)
         for number, (uses, panel) in enumerate(zip(USES, panels, strict=True)):
             guarantee = Guarantee(_EPSILON, delta, uses)
-            found = rivals(guarantee)
-            rows += [_row(guarantee, rival, found[0]) for rival in found]
-            _draw(panel, guarantee, found)
+            others = rivals(guarantee)
+            rows += [_row(guarantee, rival, others[0]) for rival in others]
+            _draw(panel, guarantee, others)
             run.advance((number + 1) / len(USES))
         panels[0].set_ylabel("P(|error| ≤ x)")
         kept = table(name, _COLUMNS, rows)

@@ -129,7 +129,7 @@ def simulate_textbook(
     return _play(regions, checked, total, noise.std())
 
 
-def _source(seed: int, number: int) -> dv.sampling.Source:
+def _source(seed: int, number: int) -> dv.sampling.BitSource:
     return dv.sampling.Recording(dv.sampling.experiment_bits(seed, (number + 20) * _BITS_PER_QUESTION))
 
 

@@ -50,8 +50,8 @@ def _resource(name: str) -> str:
 
 
 def _summary(rows: list[tuple[Claim, Measured]]) -> str:
-    verdicts = [claim.judge(found.exact) for claim, found in rows]
-    chances = [found.chance for _, found in rows if found.chance is not None]
+    verdicts = [claim.judge(measured.exact) for claim, measured in rows]
+    chances = [measured.chance for _, measured in rows if measured.chance is not None]
     suspicious = sum(chance < FALSE_ALARM for chance in chances)
     cards = [
         (len(rows), "claims checked"),
@@ -74,11 +74,11 @@ def _claims_table(rows: list[tuple[Claim, Measured]]) -> str:
         "Ours is, and why",
     )
     body = []
-    for claim, found in rows:
-        verdict = claim.judge(found.exact)
-        drawn = "–" if found.sampled is None else number(found.sampled)
-        chance = "–" if found.chance is None else f"{found.chance:.2g}"
-        cells = (claim.where, claim.says, claim.expected, number(found.exact), drawn, chance)
+    for claim, measured in rows:
+        verdict = claim.judge(measured.exact)
+        drawn = "–" if measured.sampled is None else number(measured.sampled)
+        chance = "–" if measured.chance is None else f"{measured.chance:.2g}"
+        cells = (claim.where, claim.says, claim.expected, number(measured.exact), drawn, chance)
         plain = "".join(_labelled(head, cell) for head, cell in zip(heads, cells, strict=False))
         mark = "✓ holds" if verdict == "holds" else "≠ differs"
         reason = (

@@ -64,15 +64,15 @@ def reproduce(
         tell = _teller(item, progress)
         run = StepInputs(sizes, seed, {}, tell)
         keys[item.name] = store.key(item, run, keys)
-        found = store.load(item.name, keys[item.name])
-        if found is None and item.name in wanted:
+        result = store.load(item.name, keys[item.name])
+        if result is None and item.name in wanted:
             tell(0.0)
             tables = {name: store.table(name) for need in item.needs for name in kept[need].tables}
             with drawing.style():
                 outcome = item.make(StepInputs(sizes, seed, tables, tell))
-                found = store.save(item, keys[item.name], outcome)
-        if found is not None:
-            kept[item.name] = found
+                result = store.save(item, keys[item.name], outcome)
+        if result is not None:
+            kept[item.name] = result
             tell(1.0)
     path = report.write(store, kept, quick=quick)
     return Reproduction(store.folder, path, kept)
@@ -89,12 +89,12 @@ def _wanted(only: str | Iterable[str] | None) -> frozenset[str]:
             raise dv.InvalidParameter(
                 "only", name, f"one of {', '.join(needs)}", "Name one item, such as fig8."
             )
-    found: set[str] = set()
+    names: set[str] = set()
     while asked:
         name = asked.pop()
-        found.add(name)
+        names.add(name)
         asked += needs[name]
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _teller(item: Item, progress: Progress | None) -> Callable[[float], None]:

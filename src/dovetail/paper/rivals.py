@@ -53,18 +53,18 @@ def rivals(guarantee: Guarantee) -> tuple[Rival, ...]:
     >>> [rival.family for rival in rivals(Guarantee("1", None, 1))]
     ['geometric', 'geometric mixture', 'two pieces', 'designed']
     """
-    found = {
+    noises = {
         "geometric": steepest(guarantee, dv.Geometric),
         "geometric mixture": steepest(guarantee, paper_shape),
     }
     if guarantee.delta is not None:
-        found["discrete Gaussian"] = steepest(guarantee, lambda rate: dv.DiscreteGaussian(1 / rate))
+        noises["discrete Gaussian"] = steepest(guarantee, lambda rate: dv.DiscreteGaussian(1 / rate))
     for family, pieces in (("two pieces", 2), ("designed", 8)):
         designed = dv.design(
             epsilon=guarantee.epsilon, delta=guarantee.delta, queries=guarantee.uses, pieces=pieces
         )
-        found[family] = designed.noise
-    return tuple(_priced(family, noise, guarantee) for family, noise in found.items())
+        noises[family] = designed.noise
+    return tuple(_priced(family, noise, guarantee) for family, noise in noises.items())
 
 
 def paper_shape(outer: Fraction) -> dv.noise.IntegerNoise:

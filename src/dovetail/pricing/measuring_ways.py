@@ -82,9 +82,9 @@ def shared_price(
         return best, [ways[0][0].noises]
     uneven = {place for place, listed in enumerate(ways) if listed and not listed[0].even}
     if uneven:
-        found = _uneven_noises(best, {place: ways[place][0] for place in uneven}, price, neighbours)
-        if found is not None:
-            return best, found
+        noises = _uneven_noises(best, {place: ways[place][0] for place in uneven}, price, neighbours)
+        if noises is not None:
+            return best, noises
     settled = [replace(each, measure=each.measure.settled()) for each in questions]
     return settled, _even_noises(settled, price, neighbours, _uses(settled, neighbours))
 

@@ -71,10 +71,10 @@ def _least(noise: IntegerNoise, ways: tuple[tuple[int, int], ...], units: int) -
 
 def _units(noise: IntegerNoise, ways: tuple[tuple[int, int], ...], least: int) -> int:
     """Return, rounded up, the largest delta of a threshold that lies above all rows of one neighbour."""
-    found = []
+    chances = []
     for first, others in ways:
         beyond, beyond_one = (noise.tail_ball(least - rows, _BITS) for rows in (first, 1))
         with precision(_BITS):
             stay = (-beyond).log1p() + others * (-beyond_one).log1p()
-            found.append(above(-stay.expm1()))
-    return ceil(Fraction(max(found)) / DELTA_UNIT)
+            chances.append(above(-stay.expm1()))
+    return ceil(Fraction(max(chances)) / DELTA_UNIT)

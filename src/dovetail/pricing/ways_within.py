@@ -38,16 +38,16 @@ def cheapest_reaching(
     rows, chance = used_rows(question), 1 - probability
     whole = "persons" if rows > 1 else neighbours
     shapes = wide_shapes() if budget.currency == "approximate" else {GEOMETRIC: wide_shapes()[GEOMETRIC]}
-    found: list[tuple[Charge, _Family]] = []
+    candidates: list[tuple[Charge, _Family]] = []
     for measure, widths in question.measure.alternatives(whole):
         for name, shape in shapes.items():
             family = _Family(replace(question, measure=measure), shape, widths)
             if (rows > 1 and name == GAUSSIAN) or not family.near(within, chance):
                 continue
-            found.append((charge_of([family.question], [family.noises], neighbours), family))
-    if not found:
+            candidates.append((charge_of([family.question], [family.noises], neighbours), family))
+    if not candidates:
         return None
-    _, chosen = min(found, key=lambda pair: _cost(pair[0], budget, spent))
+    _, chosen = min(candidates, key=lambda pair: _cost(pair[0], budget, spent))
     if chosen.even_geometric:
         return chosen.question, noises_reaching(chosen.question, within, probability)
     chosen.fit(within, chance)

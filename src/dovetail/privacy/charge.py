@@ -225,12 +225,12 @@ class Charge:
         >>> Charge.approximate("0.5", "1e-7").figures()
         {'epsilon': '0.5', 'delta': '1e-7'}
         """
-        found = {"epsilon": shown_units(self.epsilon_units), "zeta": shown_units(self.zeta_units)}
-        if found["zeta"] == found["epsilon"]:
-            del found["zeta"]
+        figures = {"epsilon": shown_units(self.epsilon_units), "zeta": shown_units(self.zeta_units)}
+        if figures["zeta"] == figures["epsilon"]:
+            del figures["zeta"]
         if self.delta_units:
-            found["delta"] = rounded(self.delta_units * DELTA_UNIT)
-        return found
+            figures["delta"] = rounded(self.delta_units * DELTA_UNIT)
+        return figures
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {figure}" for name, figure in self.figures().items())

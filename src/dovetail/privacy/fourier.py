@@ -31,7 +31,7 @@ _PER_DEVIATION = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lattice:
+class LossLattice:
     """Independent losses on one lattice of spacing `step`; `exact` if none had to be moved to fit."""
 
     step: float
@@ -73,7 +73,7 @@ class Lattice:
 
 
 # Puts losses on a lattice whose step is at least the one given.
-Placement: TypeAlias = Callable[[Parts, float], Lattice]
+Placement: TypeAlias = Callable[[Parts, float], LossLattice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +84,16 @@ class Placed:
     place: Placement
 
     @cached_property
-    def finest(self) -> Lattice:
+    def finest(self) -> LossLattice:
         """The lattice with the finest step in use."""
         return self.place(self.parts, 0.0)
 
-    def coarser(self, step: float) -> Lattice:
+    def coarser(self, step: float) -> LossLattice:
         """Return a lattice whose step is at least this."""
         return self.place(self.parts, step)
 
 
-def dominating(parts: Parts, coarser: float = 0.0) -> Lattice:
+def dominating(parts: Parts, coarser: float = 0.0) -> LossLattice:
     """Put losses on one lattice such that no divergence falls: exactly where they share a unit.
 
     Without a common unit each loss is spread over its two neighbours on a grid ("connect the dots"). That
@@ -107,20 +107,20 @@ def dominating(parts: Parts, coarser: float = 0.0) -> Lattice:
     blur = sum(
         uses * (atoms.slack + 2 * BLUR * (float(np.max(np.abs(atoms.values))) + 1)) for atoms, uses in parts
     )
-    return Lattice(step, tuple(factors), False, blur)
+    return LossLattice(step, tuple(factors), False, blur)
 
 
-def rounded_up(parts: Parts, coarser: float = 0.0) -> Lattice:
+def rounded_up(parts: Parts, coarser: float = 0.0) -> LossLattice:
     """Put losses on one lattice such that none falls: the chance of a sum above a limit only grows."""
     return _raised(parts, coarser, mirrored=False)
 
 
-def mirrored_up(parts: Parts, coarser: float = 0.0) -> Lattice:
+def mirrored_up(parts: Parts, coarser: float = 0.0) -> LossLattice:
     """Put the losses with their signs turned on one lattice such that none falls."""
     return _raised(parts, coarser, mirrored=True)
 
 
-def _raised(parts: Parts, coarser: float, *, mirrored: bool) -> Lattice:
+def _raised(parts: Parts, coarser: float, *, mirrored: bool) -> LossLattice:
     if all(atoms.ranges is None for atoms, _ in parts):
         exact = _exactly(parts, coarser)
         if exact is not None:
@@ -136,15 +136,15 @@ def _raised(parts: Parts, coarser: float, *, mirrored: bool) -> Lattice:
         placed = on_steps(above, ranges.log_masses, Fraction(1))
         assert placed.steps is not None
         factors.append(Factor(placed.steps, placed.log_masses, count))
-    return Lattice(step, tuple(factors), False)
+    return LossLattice(step, tuple(factors), False)
 
 
-def _turned(on: Lattice) -> Lattice:
+def _turned(on: LossLattice) -> LossLattice:
     factors = (Factor(-f.steps[::-1], f.log_masses[::-1], f.uses) for f in on.factors)
-    return Lattice(on.step, tuple(factors), on.exact, on.blur)
+    return LossLattice(on.step, tuple(factors), on.exact, on.blur)
 
 
-def _exactly(parts: Parts, coarser: float) -> Lattice | None:
+def _exactly(parts: Parts, coarser: float) -> LossLattice | None:
     """Return the common lattice of all losses, if they have one that is wide enough."""
     units = [atoms.unit for atoms, _ in parts if atoms.unit is not None]
     unit = common_unit(units) if len(units) == len(parts) else None
@@ -155,7 +155,7 @@ def _exactly(parts: Parts, coarser: float) -> Lattice | None:
         assert atoms.unit is not None
         assert atoms.steps is not None
         factors.append(Factor(atoms.steps * int(atoms.unit / unit), atoms.log_masses, uses))
-    return Lattice(float(unit), tuple(factors))
+    return LossLattice(float(unit), tuple(factors))
 
 
 def _most_points(different: Sequence[object]) -> int:
@@ -206,7 +206,7 @@ def _power_of_two(step: float) -> float:
 class Tilted:
     """Probabilities of the tilted sum at first, first + 1, ... steps, each an upper bound."""
 
-    lattice: Lattice
+    lattice: LossLattice
     tilt: float
     first: int
     probabilities: Floats
@@ -272,11 +272,11 @@ def tilted(losses: Placed, tilt: float) -> Tilted:
     return Tilted(on, tilt, first, probabilities, on.log_moment(tilt), before, beyond, error)
 
 
-def _unseen(on: Lattice, tilt: float) -> Tilted:
+def _unseen(on: LossLattice, tilt: float) -> Tilted:
     return Tilted(on, tilt, 0, np.empty(0), on.log_moment(tilt), before=1.0, beyond=0.0, error=0.0)
 
 
-def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
+def _window(on: LossLattice, tilt: float) -> tuple[int, int, float, float] | None:
     """Return a window of steps that holds the tilted sum, and bounds on the mass outside it; None if none."""
     _, mean, variance = on.moments(tilt)
     low, high = on.support
@@ -293,7 +293,7 @@ def _window(on: Lattice, tilt: float) -> tuple[int, int, float, float] | None:
         half *= 1.5
 
 
-def _chernoff(on: Lattice, tilt: float, edge: int, rough: float) -> float:
+def _chernoff(on: LossLattice, tilt: float, edge: int, rough: float) -> float:
     """Return a bound on ln of the tilted mass beyond `edge`; `rough` is the further tilt of a Gaussian."""
     base, best = on.log_moment(tilt), 0.0
     uses = sum(factor.uses for factor in on.factors)

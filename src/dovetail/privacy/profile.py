@@ -22,7 +22,7 @@ from dovetail.exact.bisection import bracket
 
 from .atoms import ROUNDING
 from .curve import Curve
-from .fourier import Lattice, Placed, tilted
+from .fourier import LossLattice, Placed, tilted
 
 # Neighbouring rungs differ by this Kullback-Leibler divergence, in which what a rung sees dimly is dimmed.
 _APART = 4.0
@@ -124,7 +124,7 @@ class Rung:
         total, uses = on.log_moment(self.tilt), sum(factor.uses for factor in on.factors)
         return total + (abs(total) + 16 * uses + 64) * 16 * ROUNDING
 
-    def _next_tilt(self, on: Lattice, largest: float) -> float:
+    def _next_tilt(self, on: LossLattice, largest: float) -> float:
         """Return about the tilt at which the divergence from this one is `_APART`, or the largest."""
         log_total, _, variance = on.moments(self.tilt)
 

@@ -83,7 +83,7 @@ def pieces(decay: Decay) -> list[Piece]:
 
 def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOverlap]:
     """Cut the line into the pieces of the law (P) and of the law moved by `shift` (Q)."""
-    found: list[PieceOverlap] = []
+    overlaps: list[PieceOverlap] = []
     others, first = [piece.moved(shift) for piece in law], 0
     for p in law:
         covered = p.low
@@ -96,9 +96,9 @@ def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOve
             low, high = _later(p.low, q.low), _sooner(p.high, q.high)
             if low is not None and high is not None and (low > high if whole else low >= high):
                 continue
-            found.append(PieceOverlap(low, high, p, q))
-        found.extend(_uncovered(p, law, shift, whole=whole, start=covered))
-    return found
+            overlaps.append(PieceOverlap(low, high, p, q))
+        overlaps.extend(_uncovered(p, law, shift, whole=whole, start=covered))
+    return overlaps
 
 
 def _ends_before(one: Piece, other: Piece) -> bool:
@@ -325,15 +325,15 @@ def _worst(losses: list[PieceOverlap], listed: list[LossRun], values: list[Float
     Factors differ only between cells of rounded noise, of which one that a steep piece just touches can
     pass every rational loss by less than floats tell.
     """
-    found: list[Fraction | float] = []
+    candidates: list[Fraction | float] = []
     for segment, run, rounded in zip(losses, listed, values, strict=True):
         if not segment.rational:
-            found.append(float(np.max(rounded)))
+            candidates.append(float(np.max(rounded)))
             continue
-        found.append(run.base)
+        candidates.append(run.base)
         if run.growth and segment.low is not None and segment.high is not None:
-            found.append(run.base + run.growth * (segment.high - segment.low))
-    return max(found)
+            candidates.append(run.base + run.growth * (segment.high - segment.low))
+    return max(candidates)
 
 
 def _later(one: Fraction | None, two: Fraction | None) -> Fraction | None:

@@ -121,15 +121,15 @@ def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:
     >>> public_values(Field("sex", "text"), ["Male", "Female", "Male"])
     ('Male', 'Female')
     """
-    found = listed(values)
-    if not found:
+    given = listed(values)
+    if not given:
         raise InvalidParameter(
             f"values of {reader.name}", values, "a list of at least one value", "Name them."
         )
-    if len(found) > MOST_CELLS:
+    if len(given) > MOST_CELLS:
         raise InvalidParameter(f"values of {reader.name}", values, f"at most {MOST_CELLS} values")
-    known = iter(reader.constants(value for value in found if value is not None))
-    return tuple(dict.fromkeys(None if value is None else next(known) for value in found))
+    known = iter(reader.constants(value for value in given if value is not None))
+    return tuple(dict.fromkeys(None if value is None else next(known) for value in given))
 
 
 def listed(values: object) -> list[Any]:

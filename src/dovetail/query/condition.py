@@ -113,10 +113,10 @@ def compared(field: Field, sign: str, value: object, table: Table) -> Condition:
     bound = field.constant(value)
     if field.derivation is None or field.kind != "text":
         return ColumnComparison(field, sign, bound)
-    found = [label for label in table.labels(field) if _HOLDS[sign](label, bound)]
-    if not found:
+    labels = [label for label in table.labels(field) if _HOLDS[sign](label, bound)]
+    if not labels:
         raise InvalidQuery(f"No value of {field.name} is {sign} {shown(value)}.")
-    return member(field, found)
+    return member(field, labels)
 
 
 def condition_size(condition: Condition) -> int:
@@ -174,8 +174,8 @@ def checked(condition: object, table: Table) -> Condition:
             return compared(_known(condition.field, table), condition.operator, condition.value, table)
         if isinstance(condition, Member) and condition.values:
             field = _known(condition.field, table)
-            found = member(field, [table.constant(field, value) for value in condition.values])
-            return negated(found) if condition.negated else found
+            membership = member(field, [table.constant(field, value) for value in condition.values])
+            return negated(membership) if condition.negated else membership
         if isinstance(condition, Missing):
             return Missing(_known(condition.field, table), bool(condition.negated))
     except RecursionError:

@@ -90,11 +90,11 @@ class DateStart:
 
     def labels(self) -> tuple[Constant, ...]:
         start, last = started(self.unit, self.low), started(self.unit, self.high)
-        found = [start]
+        starts = [start]
         while start < last:
             start = _next(self.unit, start)
-            found.append(start)
-        return tuple(found) if self.unit == "hour" else tuple(each.date() for each in found)
+            starts.append(start)
+        return tuple(starts) if self.unit == "hour" else tuple(each.date() for each in starts)
 
     def span(self) -> tuple[datetime, datetime]:
         """Return the first and the last moment that have one of the labels."""
@@ -163,8 +163,8 @@ class Binned:
     def edges(self) -> tuple[Constant, ...]:
         """Return the edges, the upper one of the last bin included."""
         whole = self.kind == "integer"
-        found = ((self.first + number) * self.width for number in range(self.count + 1))
-        return tuple(int(edge) if whole else edge for edge in found)
+        edges = ((self.first + number) * self.width for number in range(self.count + 1))
+        return tuple(int(edge) if whole else edge for edge in edges)
 
     def labels(self) -> tuple[Constant, ...]:
         return self.edges()[:-1]

@@ -18,12 +18,12 @@ def checked_encoding(name: object) -> str:
     ('iso8859-1', 'cp1252', 'utf-8')
     """
     try:
-        found = codecs.lookup(name).name if isinstance(name, str) else ""
+        encoding = codecs.lookup(name).name if isinstance(name, str) else ""
     except LookupError:
-        found = ""
-    if found not in (UTF_8, UTF_16) and not _is_single_byte(found):
+        encoding = ""
+    if encoding not in (UTF_8, UTF_16) and not _is_single_byte(encoding):
         raise InvalidParameter("encoding", name, _ALLOWED)
-    return found
+    return encoding
 
 
 def _is_single_byte(name: str) -> bool:

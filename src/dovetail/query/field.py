@@ -97,7 +97,7 @@ class Field:
         ['Female', 'Male']
         """
         read = _READERS[self.kind]
-        found: list[Constant] = []
+        read_constants: list[Constant] = []
         for value in values:
             constant = read(value)
             if constant is None:
@@ -105,8 +105,8 @@ class Field:
                     f"{shown(value)} cannot be compared with {self.name}, whose type is {self.kind}.",
                     f"Give {_EXAMPLE[self.kind]}.",
                 )
-            found.append(constant)
-        return found
+            read_constants.append(constant)
+        return read_constants
 
     def written(self) -> list[Any]:
         """Return the canonical form: the name, the kind and whatever else decides what a row holds.

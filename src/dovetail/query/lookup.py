@@ -109,8 +109,8 @@ class Lookup:
     def derive(self, column: str, by: Field) -> LookedUp:
         """Return a column of the table as one that is derived of the column `by` of the data."""
         if (column, by) not in self._made:
-            found = self.values(column, by)
-            self._made[column, by] = looked_up(by, self.name, column, self.kind(column), found)
+            mapping = self.values(column, by)
+            self._made[column, by] = looked_up(by, self.name, column, self.kind(column), mapping)
         return self._made[column, by]
 
     def kind(self, column: str) -> str:
@@ -127,7 +127,7 @@ class Lookup:
         if by.kind not in _KINDS:
             raise InvalidQuery(f"The type of {by.name} is {by.kind}, which cannot be the key of a lookup.")
         table, reader = self.columns(), Field(column, self.kind(column))
-        found: dict[Constant, Constant] = {}
+        mapping: dict[Constant, Constant] = {}
         seen: set[Constant] = set()
         for raw, value in zip(table[self.key], table[column], strict=True):
             key = by.constant(_as_key(raw, by.kind))
@@ -137,10 +137,10 @@ class Lookup:
                 )
             seen.add(key)
             if value is not None:
-                found[key] = reader.constant(value)
-        if not found:
+                mapping[key] = reader.constant(value)
+        if not mapping:
             raise InvalidQuery(f"Column {column} of lookup {self.name} is empty.")
-        return found
+        return mapping
 
 
 def _as_key(value: Any, kind: str) -> Any:

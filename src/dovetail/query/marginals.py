@@ -66,9 +66,9 @@ class Marginals:
             choice("strategy", self.strategy, _STRATEGIES)
         listed = None if self.tables is None else _listed(self.tables)
         names = self._names(listed, table)
-        found = axes_of(names, self.keys, self.bins, table)
-        axes = tuple(axis for axis in found if isinstance(axis, Keys | Bins))
-        if len(axes) < len(found):
+        all_axes = axes_of(names, self.keys, self.bins, table)
+        axes = tuple(axis for axis in all_axes if isinstance(axis, Keys | Bins))
+        if len(axes) < len(all_axes):
             raise InvalidQuery(
                 "Tables of several columns need public cells, so none can be found in the rows.",
                 "Ask a histogram for them first: the keys that it shows are public and can be listed here.",
@@ -102,7 +102,7 @@ def _listed(tables: Any) -> list[tuple[str, ...]]:
     """Read a list of tables, each a sequence of columns or a single one."""
     if isinstance(tables, str) or not isinstance(tables, Iterable):
         raise InvalidParameter("tables", tables, "a list of tables", _LISTED)
-    found: list[tuple[str, ...]] = []
+    listed: list[tuple[str, ...]] = []
     for each in tables:
         columns = (each,) if isinstance(each, str) else each
         if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
@@ -111,18 +111,18 @@ def _listed(tables: Any) -> list[tuple[str, ...]]:
             raise InvalidParameter(
                 "tables", each, "a table of at least one column", "Ask a count for the total."
             )
-        found.append(tuple(columns))
-        if len(found) > MOST_TABLES:
+        listed.append(tuple(columns))
+        if len(listed) > MOST_TABLES:
             raise InvalidParameter("tables", f"over {MOST_TABLES}", f"at most {MOST_TABLES} tables")
-    if not found:
+    if not listed:
         raise InvalidParameter("tables", tables, "at least one table", _LISTED)
-    return found
+    return listed
 
 
 def _numbered(listed: list[tuple[str, ...]], names: list[str], table: Table) -> tuple[tuple[int, ...], ...]:
     """Return the tables by the numbers of their columns, in rising order; each may stand there once."""
     known = [table.resolve(name) for name in names]
-    found = []
+    tables = []
     for each in listed:
         own = [table.resolve(name) for name in each]
         unknown = [name for name in own if name not in known]
@@ -131,10 +131,10 @@ def _numbered(listed: list[tuple[str, ...]], names: list[str], table: Table) -> 
                 "tables", each, f"of columns that are named before it ({', '.join(known)})", _LISTED
             )
         numbers = tuple(sorted(known.index(name) for name in own))
-        if len(set(numbers)) < len(numbers) or numbers in found:
+        if len(set(numbers)) < len(numbers) or numbers in tables:
             raise InvalidParameter("tables", each, "different columns, and every table once", _LISTED)
-        found.append(numbers)
-    return tuple(found)
+        tables.append(numbers)
+    return tuple(tables)
 
 
 def _limit(sizes: Sequence[int], tables: Sequence[tuple[int, ...]]) -> None:

@@ -47,8 +47,8 @@ def _by_column(option: str, given: Any, names: list[str], table: Table) -> dict[
     if given is None:
         return {}
     if isinstance(given, Mapping):
-        found = {table.resolve(column): cells for column, cells in given.items()}
-        unknown = set(found) - set(names)
+        by_column = {table.resolve(column): cells for column, cells in given.items()}
+        unknown = set(by_column) - set(names)
         if unknown:
             raise InvalidParameter(
                 option,
@@ -56,7 +56,7 @@ def _by_column(option: str, given: Any, names: list[str], table: Table) -> dict[
                 f"given for columns of the histogram ({', '.join(names)})",
                 "Add the column to the histogram, or ask about it with where.",
             )
-        return found
+        return by_column
     if len(names) != 1:
         raise InvalidParameter(option, given, "given by column")
     return {names[0]: given}

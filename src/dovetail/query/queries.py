@@ -212,10 +212,10 @@ def declared_bounds(column: Column | None) -> dict[str, Any]:
     >>> declared_bounds(Column("age", "integer", low=0, high=120))
     {'low': 0, 'high': 120, 'step': 1}
     """
-    found = {name: getattr(column, name, None) for name in ("low", "high", "step")}
-    if found["step"] is None and column is not None and column.type in ("integer", "date"):
-        found["step"] = 1
-    return found
+    bounds = {name: getattr(column, name, None) for name in ("low", "high", "step")}
+    if bounds["step"] is None and column is not None and column.type in ("integer", "date"):
+        bounds["step"] = 1
+    return bounds
 
 
 def public_bounds(field: Field, table: Table) -> dict[str, Any]:

@@ -45,14 +45,14 @@ def to_dict(query: Query) -> dict[str, Any]:
     word = _WORDS.get(type(query))
     if word is None:
         raise InvalidParameter("query", query, f"one of {', '.join(QUERIES)}")
-    found: dict[str, Any] = {"ask": word}
+    form: dict[str, Any] = {"ask": word}
     for each in fields(query):  # type: ignore[arg-type]
         value = getattr(query, each.name)
         if value is None or value == () or (each.default is not MISSING and value == each.default):
             continue
         pairs = each.name == "weights" and isinstance(value, Mapping)
-        found[each.name] = [[_plain(k), _plain(v)] for k, v in value.items()] if pairs else _plain(value)
-    return found
+        form[each.name] = [[_plain(k), _plain(v)] for k, v in value.items()] if pairs else _plain(value)
+    return form
 
 
 def from_dict(data: object) -> Query:

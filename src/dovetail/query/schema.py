@@ -188,26 +188,26 @@ class Schema:
 
 def _checked_derived(given: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
     """Return derived columns as pairs of a name and an expression, which is read when it is asked about."""
-    found = dict(given) if isinstance(given, Mapping | tuple) else given
+    texts = dict(given) if isinstance(given, Mapping | tuple) else given
     allowed = "expressions by name, such as EXTRACT(MONTH FROM admitted) for month"
-    if not isinstance(found, dict):
+    if not isinstance(texts, dict):
         raise InvalidParameter("derived", given, allowed)
-    for name, text in found.items():
+    for name, text in texts.items():
         if not isinstance(name, str) or not name or not isinstance(text, str):
             raise InvalidParameter(f"derived.{name}", text, allowed)
         if name in names:
             raise InvalidParameter(f"derived.{name}", text, "named differently from every column")
-    return tuple(found.items())
+    return tuple(texts.items())
 
 
 def _checked_lookups(given: Any) -> tuple[Lookup, ...]:
-    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    if not all(isinstance(each, Lookup) for each in found):
+    lookups = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not all(isinstance(each, Lookup) for each in lookups):
         raise InvalidParameter("lookups", given, "a list of lookups", "Each has a name, a table and a key.")
-    names = [each.name.casefold() for each in found]
+    names = [each.name.casefold() for each in lookups]
     if len(set(names)) != len(names):
         raise InvalidParameter("lookups", names, "lookups with different names")
-    return found
+    return lookups
 
 
 def is_expression(name: str) -> bool:
@@ -256,34 +256,34 @@ class Table:
         A column without a type holds texts: rows alone would tell numbers among them from words, and a sum
         would take words, or numbers with a decimal comma, for 0 without a warning.
         """
-        found = self.resolve(name)
-        if found not in self.stored:
-            return self._derived(found)
-        declared, stored = self.schema.get(found), self.stored[found]
+        column = self.resolve(name)
+        if column not in self.stored:
+            return self._derived(column)
+        declared, stored = self.schema.get(column), self.stored[column]
         if declared is not None and not declared.reviewed:
             place = self.schema.place
             raise InvalidQuery(
-                f"Column {found} was drafted from the rows and not yet reviewed.",
-                Confirm(found, None if place is None else str(place)),
+                f"Column {column} was drafted from the rows and not yet reviewed.",
+                Confirm(column, None if place is None else str(place)),
             )
         if not stored.usable:
             raise InvalidQuery(
-                f"Column {found} holds lists, structures or bytes, which cannot be asked about."
+                f"Column {column} holds lists, structures or bytes, which cannot be asked about."
             )
         kind = declared.type if declared else stored.kind or "text"
         if declared is None and stored.kind is None and asked != "text":
             raise InvalidQuery(
-                f"The type of {found} is not declared, so it is read as text and cannot be used as "
+                f"The type of {column} is not declared, so it is read as text and cannot be used as "
                 f"{_ASKED[asked]}.",
-                Declare(found, ("type",)),
+                Declare(column, ("type",)),
                 "If the file needs it, declare its decimal sign and its words for missing values.",
                 DraftSchema(),
             )
         cast = stored.cast or kind != stored.kind
         zone = self.schema.zone if kind in ("date", "timestamp") else None
         if declared is None:
-            return Field(found, kind, cast, zone=zone)
-        return Field(found, kind, cast, declared.decimal or ".", declared.missing_words, zone)
+            return Field(column, kind, cast, zone=zone)
+        return Field(column, kind, cast, declared.decimal or ".", declared.missing_words, zone)
 
     def _derived(self, name: str) -> Field:
         """Return a derived column: one that the schema names, or an expression."""
@@ -345,11 +345,11 @@ class Table:
 
     def kind(self, name: str) -> str | None:
         """Return the declared or stored kind of a column, None where nothing says."""
-        found = self.resolve(name)
-        if found not in self.stored:
-            return self._derived(found).kind
-        declared = self.schema.get(found)
-        return declared.type if declared else self.stored[found].kind
+        column = self.resolve(name)
+        if column not in self.stored:
+            return self._derived(column).kind
+        declared = self.schema.get(column)
+        return declared.type if declared else self.stored[column].kind
 
     def resolve(self, name: str) -> str:
         """Return the exact name of a column; case and outer spaces are forgiven where that is unambiguous."""

@@ -23,16 +23,16 @@ def shared(questions: Sequence[CheckedQuery]) -> list[tuple[int, Measure | None]
     order = sorted(range(len(questions)), key=lambda place: -len(questions[place].measure.components()))
     # Of the same rows in the same cells, what is asked and what it releases.
     asked: dict[Any, list[tuple[int, frozenset[str]]]] = {}
-    found: dict[int, tuple[int, Measure | None]] = {}
+    sources: dict[int, tuple[int, Measure | None]] = {}
     for place in order:
         question = questions[place]
         alike = asked.setdefault((question.axes, _rows(question)), [])
         forms = [(form, frozenset(form.contents())) for form in question.measure.forms()]
         ways = [(other, form) for other, given in alike for form, needed in forms if set() < needed <= given]
-        found[place] = ways[0] if ways else (place, None)
-        if found[place] == (place, None):
+        sources[place] = ways[0] if ways else (place, None)
+        if sources[place] == (place, None):
             alike.append((place, forms[0][1]))
-    return [found[place] for place in range(len(questions))]
+    return [sources[place] for place in range(len(questions))]
 
 
 def components_read(measure: Measure, whole: Measure) -> tuple[int, ...]:

@@ -86,8 +86,8 @@ def time_lattice(field: Field, declared: Column | None, low: object, high: objec
     known = {name: getattr(declared, name, None) for name in ("low", "high")}
     known["step"] = getattr(declared, "step", None) or (1 if field.kind == "date" else None)
     given = {"low": low, "high": high, "step": step}
-    found = {name: known[name] if value is None else value for name, value in given.items()}
-    missing = tuple(name for name, value in found.items() if value is None)
+    bounds = {name: known[name] if value is None else value for name, value in given.items()}
+    missing = tuple(name for name, value in bounds.items() if value is None)
     if missing:
         raise InvalidQuery(
             f"The bounds of {field.name} are not public: each row is clamped to [low, high] and rounded to "
@@ -95,8 +95,8 @@ def time_lattice(field: Field, declared: Column | None, low: object, high: objec
             f"Give {', '.join(missing)}, or declare them in the schema.",
             Declare(field.name, missing),
         )
-    first, last = field.constant(found["low"]), field.constant(found["high"])
-    unit, start = time_step(field, found["step"]), number_of(first)
+    first, last = field.constant(bounds["low"]), field.constant(bounds["high"])
+    unit, start = time_step(field, bounds["step"]), number_of(first)
     steps = (number_of(last) - start) / unit
     if steps <= 0:
         raise InvalidParameter("high", high, f"after low, which is {first}", "Are they the wrong way round?")

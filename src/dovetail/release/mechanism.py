@@ -108,13 +108,13 @@ def write_released(released: Sequence[ReleasedCells], charge: Charge) -> str:
 def read_released(text: str, questions: Sequence[CheckedQuery]) -> list[ReleasedCells]:
     """Read what `write_released` wrote for these questions."""
     stored = json.loads(text)
-    found = stored.get("found", [None] * len(questions))
+    all_keys = stored.get("found", [None] * len(questions))
     return [
         ReleasedCells(
             tuple(map(tuple, cells)),
             None if keys is None else tuple(_read_cell(question, cell) for cell in keys),
         )
-        for question, cells, keys in zip(questions, stored["cells"], found, strict=True)
+        for question, cells, keys in zip(questions, stored["cells"], all_keys, strict=True)
     ]
 
 

@@ -49,15 +49,17 @@ def recalled(
     charge, released = Charge.from_dict(kept["charge"]), read_released(stored, questions)
     assert standing.budget is not None
     left = standing.budget.remaining(standing.spent)
-    found = []
+    answers = []
     for asked, question, each in zip(said["asked"], questions, released, strict=True):
         noises = tuple(map(read_noise, asked["noise"]))
         threshold = _threshold(asked, said["asked"], charge)
         given = (charge, said["neighbours"], answered_at, left, True)
         more: dict[str, Any] = {"found": each.found, "threshold": threshold, "together": len(questions)}
         more["vintages"] = vintages
-        found.append(of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more)))
-    return found
+        answers.append(
+            of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more))
+        )
+    return answers
 
 
 def _threshold(asked: Any, together: Any, charge: Charge) -> Threshold | None:

@@ -53,10 +53,10 @@ class Releaser:
         if quote.payment.fresh:
             return None
         try:
-            found = self.account.stored(self._request(quote))
+            answer = self.account.stored(self._request(quote))
         except LedgerError:
             return None
-        return None if found is None else offer(quote, found)
+        return None if answer is None else offer(quote, answer)
 
     def answer(self, quote: Quote) -> list[Answer]:
         """Answer what was quoted for what was quoted, or return what was answered to the very same before."""
@@ -124,9 +124,11 @@ class Releaser:
             if not alone or standing.budget is None or error.remaining is None:
                 raise
             left = (standing.budget, standing.spent, quote.neighbours, quote.level)
-            found = error_of_rest(asked.question, *left)
+            reachable = error_of_rest(asked.question, *left)
             error.remedies = tuple(
-                replace(each, within=found, probability=quote.level) if isinstance(each, AskForLess) else each
+                replace(each, within=reachable, probability=quote.level)
+                if isinstance(each, AskForLess)
+                else each
                 for each in error.remedies
             )
             raise

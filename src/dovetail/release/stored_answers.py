@@ -32,9 +32,9 @@ def accepted(quote: Quote) -> Callable[[str], bool] | None:
         return None
 
     def enough(body: str) -> bool:
-        found = answered(quote, body)
-        errors = [each.error(level) for each in found]
-        return bool(found) and all(error is not None and error <= wanted for error in errors)
+        answers = answered(quote, body)
+        errors = [each.error(level) for each in answers]
+        return bool(answers) and all(error is not None and error <= wanted for error in errors)
 
     return enough
 

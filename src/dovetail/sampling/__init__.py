@@ -1,14 +1,14 @@
 """How is an integer distribution drawn, exactly and fast?"""
 
-from .bits import Recording, Source, System, experiment_bits, random_bytes
+from .bits import BitSource, Recording, System, experiment_bits, random_bytes
 from .draws import draw, replay, sample
-from .law import Law, Run
+from .law import GeometricRun, Law
 
 __all__ = [
+    "BitSource",
+    "GeometricRun",
     "Law",
     "Recording",
-    "Run",
-    "Source",
     "System",
     "draw",
     "experiment_bits",

@@ -32,7 +32,7 @@ _COUNTER_BYTES = 16
 _NONCE = bytes(12)
 
 
-class Source(ABC):
+class BitSource(ABC):
     """Anything that can hand out bytes, each of them once."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Source(ABC):
         target[...] = words.reshape(target.shape)
 
 
-class System(Source):
+class System(BitSource):
     """The operating system's own generator."""
 
     def read(self, count: int) -> bytes:
@@ -60,7 +60,7 @@ class System(Source):
 _SYSTEM = System()
 
 
-class Stream(Source):
+class Stream(BitSource):
     """The key stream of AES-256-CTR under one key; by default a new key from the operating system."""
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -90,7 +90,7 @@ class Stream(Source):
             target.byteswap(inplace=True)
 
 
-class Drawn(Source):
+class Drawn(BitSource):
     """Bytes drawn at once for a short call; what it needs beyond them comes from the operating system.
 
     AES-256 in Galois/counter mode adds its key stream to the text: of zeros it returns the stream itself,
@@ -120,7 +120,7 @@ def _galois() -> Any:
     return AESGCM
 
 
-class Recording(Source):
+class Recording(BitSource):
     """Bytes chosen beforehand, handed out in order and once."""
 
     def __init__(self, recorded: bytes) -> None:
@@ -138,7 +138,7 @@ class Recording(Source):
         return piece
 
 
-def source_for(count: int) -> Source:
+def source_for(count: int) -> BitSource:
     """Return a fresh source for a request of about `count` bytes."""
     if count <= _DIRECT:
         return _SYSTEM
@@ -146,7 +146,7 @@ def source_for(count: int) -> Source:
     return Drawn(count + (count >> 3)) if count <= _AT_ONCE else Stream()
 
 
-def extended(heads: NDArray[np.uint16], source: Source) -> NDArray[np.uint64]:
+def extended(heads: NDArray[np.uint16], source: BitSource) -> NDArray[np.uint64]:
     """Append 48 fresh bits to each 16-bit word, whose own bits stay the leading ones."""
     fresh = np.frombuffer(source.read(8 * heads.size), dtype="<u8")
     return (heads.astype(np.uint64) << np.uint64(48)) | (fresh >> np.uint64(16))

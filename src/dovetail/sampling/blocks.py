@@ -17,7 +17,7 @@ from typing import Any
 
 from dovetail.errors import InvalidParameter
 
-from .law import Law, Run
+from .law import GeometricRun, Law
 
 DEPTH = 32
 """Tables end where what lies beyond has a probability below 2^-32; such draws take the slowest way."""
@@ -80,7 +80,7 @@ def blocks_of(law: Law) -> Blocks:
     """Choose the blocks of a law: of one value each where it is narrow.
 
     >>> from fractions import Fraction
-    >>> [block_bits(Run(0, None, Fraction(1, scale))) for scale in (3, 1000, 10**6)]
+    >>> [block_bits(GeometricRun(0, None, Fraction(1, scale))) for scale in (3, 1000, 10**6)]
     [0, 4, 14]
     """
     if law.runs is None:
@@ -110,7 +110,7 @@ def blocks_of(law: Law) -> Blocks:
     return Blocks(law, (*segments, Segment(number, start, 0, len(law.runs) - 1)))
 
 
-def block_bits(run: Run) -> int:
+def block_bits(run: GeometricRun) -> int:
     """Return the largest m such that a block of 2^m values is a small part of the run's scale."""
     return max(int(1 / (run.rate * _GRAIN)).bit_length() - 1, 0)
 

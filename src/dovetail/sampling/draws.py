@@ -13,7 +13,7 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.exact.forks import ForkGuard
 
-from .bits import Recording, Source, System, source_for
+from .bits import BitSource, Recording, System, source_for
 from .blocks import too_wide
 from .build import build
 from .law import Law
@@ -96,7 +96,7 @@ def sample(
     return target
 
 
-def draw(law: Law, source: Source) -> int:
+def draw(law: Law, source: BitSource) -> int:
     """Draw once from a source that the caller holds: one that is random, or a recording.
 
     A mechanism that draws several times takes its source as a parameter, so that tests can replay it.
@@ -121,7 +121,7 @@ def replay(noise: Law, size: Size | None, bits: bytes) -> int | NDArray[np.int64
     if not isinstance(bits, bytes | bytearray):
         raise InvalidParameter("bits", bits, "bytes", "Use sampling.experiment_bits(seed, count).")
     sampler = sampler_for(noise)
-    source: Source = Recording(bytes(bits))
+    source: BitSource = Recording(bytes(bits))
     if size is None:
         return sampler.one(source)
     target = _target(size, None)

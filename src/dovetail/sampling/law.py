@@ -8,12 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GeometricRun:
     """Consecutive integers from `start` on, whose probabilities fall as exp(-rate·(k - start)).
 
     `count` is how many there are; None means that the run never ends.
 
-    >>> Run(start=5, count=None, rate=Fraction(1, 2)).rate
+    >>> GeometricRun(start=5, count=None, rate=Fraction(1, 2)).rate
     Fraction(1, 2)
     """
 
@@ -27,7 +27,7 @@ class Law(Protocol):
     """A probability law on the integers, symmetric about 0; hashable, so that its tables can be kept."""
 
     @property
-    def runs(self) -> tuple[Run, ...] | None:
+    def runs(self) -> tuple[GeometricRun, ...] | None:
         """Return runs that cover 0, 1, 2, … in order, or None where the law has no such structure."""
         ...
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dovetail.exact.balls import ball, precision
 
-from .bits import Source
+from .bits import BitSource
 from .uniform import Enclosure, Uniform
 
 Row = tuple[Fraction, int]
@@ -55,7 +55,7 @@ class Checks:
     over: NDArray[np.uint64]
 
     def keep(
-        self, places: NDArray[np.int64], rows: NDArray[np.intp], words: NDArray[np.uint64], source: Source
+        self, places: NDArray[np.int64], rows: NDArray[np.intp], words: NDArray[np.uint64], source: BitSource
     ) -> NDArray[np.bool_]:
         """Decide which places, counted outwards, stay; each number begins with its word."""
         falls = places.astype(np.uint64) * self.units.take(rows)
@@ -69,7 +69,7 @@ class Checks:
             )
         return kept
 
-    def keep_one(self, place: int, row: int, word: int, source: Source) -> bool:
+    def keep_one(self, place: int, row: int, word: int, source: BitSource) -> bool:
         """Decide whether one place, counted outwards, stays."""
         fall = place * self.units.item(row)
         fall -= ((fall >> 32) ** 2 >> 32) * (self.shares.item(row) >> 1)

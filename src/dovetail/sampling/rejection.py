@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dovetail.exact.balls import ball, precision
 
-from .bits import Source
+from .bits import BitSource
 from .law import Law
 from .sampler import CHUNK, Sampler
 from .uniform import Uniform
@@ -59,7 +59,7 @@ class Refusing:
         """The size of all tables in bytes."""
         return self.inner.nbytes
 
-    def fill(self, out: NDArray[np.int64], source: Source) -> None:
+    def fill(self, out: NDArray[np.int64], source: BitSource) -> None:
         """Fill a flat array with independent draws, in the order in which they were kept."""
         done = 0
         while done < out.size:
@@ -70,20 +70,20 @@ class Refusing:
             out[done : done + kept.size] = kept
             done += kept.size
 
-    def few(self, count: int, source: Source) -> NDArray[np.int64]:
+    def few(self, count: int, source: BitSource) -> NDArray[np.int64]:
         """Return a short array of draws."""
         drawn = np.empty(count, np.int64)
         self.fill(drawn, source)
         return drawn
 
-    def one(self, source: Source) -> int:
+    def one(self, source: BitSource) -> int:
         """Return one draw."""
         while True:
             k = self.inner.one(source)
             if self._settle(k, int.from_bytes(source.read(8), "little"), source):
                 return k
 
-    def _keep(self, drawn: NDArray[np.int64], source: Source) -> NDArray[np.bool_]:
+    def _keep(self, drawn: NDArray[np.int64], source: BitSource) -> NDArray[np.bool_]:
         words = np.frombuffer(source.read(8 * drawn.size), dtype="<u8")
         chance = np.exp(-self.law.refusals(drawn))
         distance = chance - words * 2.0**-64
@@ -92,7 +92,7 @@ class Refusing:
             keep[position] = self._settle(int(drawn[position]), int(words[position]), source)
         return keep
 
-    def _settle(self, k: int, word: int, source: Source) -> bool:
+    def _settle(self, k: int, word: int, source: BitSource) -> bool:
         """Decide exactly whether a uniform number that begins with `word` is below exp(-refusal)."""
         exponent = self.law.refusal(k)
 

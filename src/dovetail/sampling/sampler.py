@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dovetail.errors import InvalidParameter
 
-from .bits import Source
+from .bits import BitSource
 from .buffers import Scratch
 from .settle import settled, settled_one
 from .tables import Tables
@@ -34,7 +34,7 @@ _INT64_END = 1 << 63
 class Sampler(Tables):
     """Draw from the tables of a law."""
 
-    def fill(self, out: NDArray[np.int64], source: Source) -> None:
+    def fill(self, out: NDArray[np.int64], source: BitSource) -> None:
         """Fill a flat array with independent draws."""
         if out.size <= FEW:
             out[:] = self.few(out.size, source)
@@ -53,7 +53,7 @@ class Sampler(Tables):
                 self._settle(out, waiting, source)
                 waiting.clear()
 
-    def few(self, count: int, source: Source) -> NDArray[np.int64]:
+    def few(self, count: int, source: BitSource) -> NDArray[np.int64]:
         """Return a short array of draws: the same words through the same tables, in few steps."""
         if self.place_kind is None:
             heads = tails = np.frombuffer(source.read(2 * count), _HEAD)
@@ -80,7 +80,7 @@ class Sampler(Tables):
         where: NDArray[np.intp],
         heads: NDArray[np.uint16],
         tails: NDArray[Any],
-        source: Source,
+        source: BitSource,
     ) -> None:
         if where.size > _ONE_BY_ONE:
             self._settle(drawn, [(where, heads.take(where), tails.take(where))], source)
@@ -90,7 +90,7 @@ class Sampler(Tables):
                 settled_one(self, heads.item(position), tails.item(position), source)
             )
 
-    def one(self, source: Source) -> int:
+    def one(self, source: BitSource) -> int:
         """Return one draw: the same words through the same tables, without the cost of arrays."""
         raw = source.read(self.draw_bytes)
         head = raw[0] | raw[1] << 8
@@ -102,7 +102,7 @@ class Sampler(Tables):
         mask: int = self.mask if self.cell_masks is None else self.cell_masks.item(head)
         return value + (int.from_bytes(raw[2:], "little") & mask)
 
-    def _look(self, part: NDArray[np.int64], scratch: Scratch, source: Source) -> None:
+    def _look(self, part: NDArray[np.int64], scratch: Scratch, source: BitSource) -> None:
         """Read values from the tables; raise flags where they do not decide."""
         places = scratch.places
         index, values = (scratch.room, part) if scratch.room.dtype == part.dtype else (part, scratch.room)
@@ -121,7 +121,7 @@ class Sampler(Tables):
             part[:] = values
 
     def _settle(
-        self, out: NDArray[np.int64], waiting: list[tuple[NDArray[Any], ...]], source: Source
+        self, out: NDArray[np.int64], waiting: list[tuple[NDArray[Any], ...]], source: BitSource
     ) -> None:
         """Put in what the tables left open, given as places in `out`, words of blocks and words of places."""
         where, heads, tails = (np.concatenate(columns) for columns in zip(*waiting, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .bits import Source, extended
+from .bits import BitSource, extended
 from .spans import parting
 from .tables import Tables
 from .uniform import Uniform, last_above
@@ -17,7 +17,7 @@ _MIDDLE = 1 << 63
 
 
 def settled(
-    tables: Tables, heads: NDArray[np.uint16], tails: NDArray[Any], source: Source
+    tables: Tables, heads: NDArray[np.uint16], tails: NDArray[Any], source: BitSource
 ) -> tuple[NDArray[np.int64], dict[int, int]]:
     """Return the draws that begin with the given words of blocks and places.
 
@@ -42,7 +42,7 @@ def settled(
 
 
 def _checked(
-    tables: Tables, steps: NDArray[np.intp], places: NDArray[np.int64], source: Source
+    tables: Tables, steps: NDArray[np.intp], places: NDArray[np.int64], source: BitSource
 ) -> NDArray[np.int64]:
     """Return the places, counted upwards, that stay, and others for those that do not."""
     masks, rows = tables.spans.masks.take(steps), tables.spans.rows.take(steps).astype(np.intp)
@@ -61,7 +61,7 @@ def _checked(
     return places
 
 
-def settled_one(tables: Tables, head: int, tail: int, source: Source) -> int:
+def settled_one(tables: Tables, head: int, tail: int, source: BitSource) -> int:
     """Return the draw that begins with a 16-bit word and the word of its place."""
     word = (head << 48) | (int.from_bytes(source.read(8), "little") >> 16)
     step = tables.steps.locate_one(word)
@@ -72,7 +72,7 @@ def settled_one(tables: Tables, head: int, tail: int, source: Source) -> int:
     return _placed(tables, lowest, mask, row, tail, source) if row else lowest + (tail & mask)
 
 
-def exactly(tables: Tables, word: int, tail: int, source: Source) -> int:
+def exactly(tables: Tables, word: int, tail: int, source: BitSource) -> int:
     """Return the draw of a uniform number that begins with `word`: outwards from the nearer end."""
     right = word >= _MIDDLE
     number = Uniform(word, source, mirrored=right)
@@ -89,7 +89,7 @@ def exactly(tables: Tables, word: int, tail: int, source: Source) -> int:
     return _placed(tables, begin if right else -begin - mask, mask, row, tail, source)
 
 
-def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source: Source) -> int:
+def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source: BitSource) -> int:
     """Return a value of a block, by the word of its place and a check where the row is not 0."""
     flip = mask if lowest < 0 else 0
     place = tail & mask

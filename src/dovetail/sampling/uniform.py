@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail.exact.balls import precision
 
-from .bits import Source
+from .bits import BitSource
 
 _MORE = 64
 _HEAD = 64
@@ -23,7 +23,7 @@ class Uniform:
     is lost to a subtraction from 1.
     """
 
-    def __init__(self, head: int, source: Source, *, mirrored: bool = False) -> None:
+    def __init__(self, head: int, source: BitSource, *, mirrored: bool = False) -> None:
         self._flip = (1 << _MORE) - 1 if mirrored else 0
         self._head = head ^ self._flip
         self._length = _HEAD

@@ -121,6 +121,6 @@ def _as_problem(error: Exception) -> Refused | DovetailError:
 
 def _validation(error: RequestValidationError) -> str:
     """Say which members are wrong; what was given is not repeated."""
-    found: list[Any] = list(error.errors())[:5]
-    told = [f"{'.'.join(map(str, each['loc'][1:])) or 'The body'}: {each['msg']}" for each in found]
+    problems: list[Any] = list(error.errors())[:5]
+    told = [f"{'.'.join(map(str, each['loc'][1:])) or 'The body'}: {each['msg']}" for each in problems]
     return "; ".join(told)[:1000] + "."

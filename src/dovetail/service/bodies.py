@@ -174,10 +174,10 @@ def read_payment(pay: Mapping[str, Any], plans: list[PlanState], request: str | 
 
 def find_plan(public: object, plans: list[PlanState]) -> Plan:
     """Return the plan of an identifier, if it is one that the caller may use."""
-    found = next((each for each in plans if each.public == public and '"online"' not in each.body), None)
-    if found is None:
+    plan = next((each for each in plans if each.public == public and '"online"' not in each.body), None)
+    if plan is None:
         raise InvalidParameter("plan", public, "a plan that you may use", SeePlans())
-    return stored_plan(found)
+    return stored_plan(plan)
 
 
 def idempotency_key(request: Request) -> str:

@@ -81,10 +81,10 @@ def _only(said: Mapping[str, Any], known: set[str], where: str) -> None:
 
 
 def _table(said: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = said.get(name, {})
-    if not isinstance(found, dict):
+    table = said.get(name, {})
+    if not isinstance(table, dict):
         raise InvalidParameter("config", name, "a table of the file")
-    return found
+    return table
 
 
 def _ledger(service: Mapping[str, Any], here: Path) -> str:
@@ -112,14 +112,14 @@ def _address(name: str, said: Any) -> str:
 
 def _secret(path: Path) -> bytes:
     try:
-        found = path.read_bytes()
+        secret = path.read_bytes()
     except OSError as error:
         raise DataError(f"The cookie secret {path.name} cannot be read: {error.strerror}.") from None
-    if len(found) < _LEAST_SECRET:
+    if len(secret) < _LEAST_SECRET:
         raise InvalidParameter(
             "cookie_secret_file", path.name, f"a file of at least {_LEAST_SECRET} random bytes"
         )
-    return found
+    return secret
 
 
 def _provider(said: Mapping[str, Any]) -> Provider | None:

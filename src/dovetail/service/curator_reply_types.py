@@ -23,7 +23,7 @@ class PersonForm(Who):
     address: str | None
 
 
-class People(TypedDict):
+class PersonList(TypedDict):
     """Everybody."""
 
     people: list[PersonForm]
@@ -45,7 +45,7 @@ class MadeKey(KeyForm):
     key: str
 
 
-class Keys(TypedDict):
+class KeyList(TypedDict):
     """Keys."""
 
     keys: list[KeyForm]
@@ -85,7 +85,7 @@ class ConnectionForm(TypedDict):
     address: str
 
 
-class First(TypedDict):
+class UnpublishedSourceForm(TypedDict):
     """What the service was started with, until it is published."""
 
     name: str
@@ -99,7 +99,7 @@ class Sources(TypedDict):
     roots: list[Root]
     connections: list[ConnectionForm]
     shipped: list[str]
-    first: First | None
+    first: UnpublishedSourceForm | None
 
 
 class Draft(TypedDict):

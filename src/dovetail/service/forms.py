@@ -109,12 +109,12 @@ def _public_derived(declared: Schema) -> list[tuple[str, str]]:
     """Return the derived columns that are made of public ones only; others would name what nobody may see."""
     if not declared.derived:
         return []
-    table, found = declared.table().public(), []
+    table, public = declared.table().public(), []
     for name, text in declared.derived:
         with suppress(DovetailError):
             table.field(name)
-            found.append((name, text))
-    return found
+            public.append((name, text))
+    return public
 
 
 def with_rows(declared: Schema) -> Schema:

@@ -19,8 +19,8 @@ def noted_warnings() -> Iterator[list[Warning]]:
     >>> str(noted[0])
     'above the budget'
     """
-    found: list[Warning] = []
+    noted: list[Warning] = []
     with _one_at_a_time, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield found
-        found.extend(each.message for each in caught if isinstance(each.message, Warning))
+        yield noted
+        noted.extend(each.message for each in caught if isinstance(each.message, Warning))

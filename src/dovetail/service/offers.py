@@ -57,25 +57,25 @@ class Offer:
 
     def session_of(self, caller: Caller, vintages: tuple[str, ...] = ()) -> Session:
         """Return the session in which an analyst asks, about all rows or some vintages."""
-        found = self.sessions.get((caller.principal.id, vintages))
-        if found is None:
+        session = self.sessions.get((caller.principal.id, vintages))
+        if session is None:
             if len(self.sessions) >= _MOST_SESSIONS:
                 self.sessions.clear()
-            found = self._about(vintages).on_behalf_of(caller.name, pacing=self.pacing)
-            self.sessions[caller.principal.id, vintages] = found
-        return found
+            session = self._about(vintages).on_behalf_of(caller.name, pacing=self.pacing)
+            self.sessions[caller.principal.id, vintages] = session
+        return session
 
     def _about(self, vintages: tuple[str, ...]) -> Session:
         """Return the session on the rows of some vintages, opened when it is first asked for."""
         whole = self.opened()
         if not vintages:
             return whole
-        found = self.by_vintages.get(vintages)
-        if found is None:
+        session = self.by_vintages.get(vintages)
+        if session is None:
             if len(self.by_vintages) >= _MOST_VINTAGES:
                 self.by_vintages.clear()
-            found = self.by_vintages[vintages] = self.open_about(vintages)
-        return found
+            session = self.by_vintages[vintages] = self.open_about(vintages)
+        return session
 
     def keep_run(self, caller: Caller, public: str, run: Online) -> None:
         """Keep an online run open, which holds its true counts in memory; the oldest one is let go."""

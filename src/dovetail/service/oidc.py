@@ -58,10 +58,12 @@ class Tokens:
         if self._provider.claim == "email" and claims.get("email_verified") is not True:
             raise _refused()
         address = claims.get(self._provider.claim)
-        found = [each for each in ledger.people.all() if each.address is not None and each.address == address]
-        if len(found) != 1 or found[0].name is None:
+        owners = [
+            each for each in ledger.people.all() if each.address is not None and each.address == address
+        ]
+        if len(owners) != 1 or owners[0].name is None:
             raise _refused()
-        return found[0]
+        return owners[0]
 
     def _claims(self, token: str) -> dict[str, Any]:
         from joserfc import jwt
@@ -110,11 +112,11 @@ class Tokens:
         if self._provider.keys_url is not None:
             return self._provider.keys_url
         said = self._fetch(f"{self._provider.issuer.rstrip('/')}/.well-known/openid-configuration")
-        found = said.get("jwks_uri")
-        if said.get("issuer") != self._provider.issuer or not isinstance(found, str):
+        address = said.get("jwks_uri")
+        if said.get("issuer") != self._provider.issuer or not isinstance(address, str):
             raise ValueError("the provider describes another issuer")
-        _check_address("jwks_uri", found)
-        return found
+        _check_address("jwks_uri", address)
+        return address
 
 
 def _refused() -> AccessRefused:

@@ -114,10 +114,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _routes(app: FastAPI) -> list[OpenRoute]:
-    found: list[Any] = list(app.routes)
-    for router in found:
-        found.extend(getattr(getattr(router, "original_router", None), "routes", []))
-    return [route for route in found if isinstance(route, OpenRoute) and route.include_in_schema]
+    routes: list[Any] = list(app.routes)
+    for router in routes:
+        routes.extend(getattr(getattr(router, "original_router", None), "routes", []))
+    return [route for route in routes if isinstance(route, OpenRoute) and route.include_in_schema]
 
 
 def _complete(operation: dict[str, Any], path: str, method: str, keyed: bool) -> None:

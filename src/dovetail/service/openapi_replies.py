@@ -36,15 +36,15 @@ def schemas_of(routes: Iterable[OpenRoute]) -> tuple[dict[Any, dict[str, Any]], 
     # Only needed here, and it takes a while.
     from pydantic import TypeAdapter
 
-    found = [(route, status, kind) for route in routes for status, kind in _kinds(route)]
-    wanted: list[Any] = [((i,), "serialization", TypeAdapter(kind)) for i, (_, _, kind) in enumerate(found)]
+    kinds = [(route, status, kind) for route in routes for status, kind in _kinds(route)]
+    wanted: list[Any] = [((i,), "serialization", TypeAdapter(kind)) for i, (_, _, kind) in enumerate(kinds)]
     wanted.append((("problem",), "serialization", TypeAdapter(Problem)))
     by_key, rest = TypeAdapter.json_schemas(wanted, ref_template=_PLACE + "{model}")
     parts = resolved(json_schema()["$defs"], {})
     own = {_named(name): part for name, part in parts.items()}
     own |= resolved(rest["$defs"], own)
     replies: dict[Any, dict[str, Any]] = {}
-    for i, (route, status, _) in enumerate(found):
+    for i, (route, status, _) in enumerate(kinds):
         schema = resolved(by_key[((i,), "serialization")], own)
         for method in route.methods or ():
             at = replies.setdefault((route.path, method.lower()), {}).setdefault(str(status), [])

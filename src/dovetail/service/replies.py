@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 
-from dovetail.ledger.replies import Claim, Claimed
+from dovetail.ledger.replies import Claimed, KeyClaim
 
 from .authentication import Caller
 from .bodies import idempotency_key
@@ -64,12 +64,12 @@ def once(
     return reply(again, status)
 
 
-def claimed(request: Request, caller: Caller, said: object) -> tuple[Claim, Claimed | None]:
+def claimed(request: Request, caller: Caller, said: object) -> tuple[KeyClaim, Claimed | None]:
     """Claim the key of a request; return also what came before under it, which must have said the same."""
     body = json.dumps(said, sort_keys=True, default=str).encode()
     place = f"{request.method} {request.url.path}"
     key = idempotency_key(request)
-    claim = Claim(caller.principal.id, place, key, sha256(body).hexdigest())
+    claim = KeyClaim(caller.principal.id, place, key, sha256(body).hexdigest())
     before = service_of(request).ledger.replies.claim(claim)
     if before is not None and before.body != claim.body:
         raise Refused(
@@ -79,7 +79,7 @@ def claimed(request: Request, caller: Caller, said: object) -> tuple[Claim, Clai
 
 
 def done_once(
-    request: Request, claim: Claim, done: Callable[[], T], kept: Callable[[T], object] = lambda data: data
+    request: Request, claim: KeyClaim, done: Callable[[], T], kept: Callable[[T], object] = lambda data: data
 ) -> T:
     """Do what was claimed and keep what is replied; what was refused may be tried again under its key."""
     replies = service_of(request).ledger.replies

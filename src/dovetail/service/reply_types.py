@@ -46,7 +46,7 @@ State = Literal["answered", "running", "failed"]
 Role = Literal["curator", "analyst", "auditor"]
 
 
-class Place(TypedDict):
+class PlaceForm(TypedDict):
     """Where something stands in a text, from 1."""
 
     line: int
@@ -70,7 +70,7 @@ class Problem(TypedDict):
     parameter: str | None
     given: str | None
     allowed: str | None
-    place: Place | None
+    place: PlaceForm | None
     requested: NotRequired[str | None]
     remaining: NotRequired[str | None]
     quote: NotRequired[QuoteForm]

@@ -39,7 +39,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class UnpublishedSource:
     """Rows that were named at the start, which a curator has still to describe and publish in the console."""
 
     name: str
@@ -78,7 +78,7 @@ class Settings:
     data_roots: Mapping[str, Path] = field(default_factory=dict)
     connections: Mapping[str, str] = field(default_factory=dict)
     datasets: tuple[Declared, ...] = ()
-    first: First | None = None
+    first: UnpublishedSource | None = None
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True
     oidc: Provider | None = None

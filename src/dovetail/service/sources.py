@@ -51,10 +51,10 @@ def opened_sources(
     """Return several files as one source."""
     if len(said) == 1:
         return opened_source(said[0], settings, name, schema)
-    found = [opened_source(each, settings, name, schema) for each in said]
-    if not all(isinstance(each.data, Path) and each.table is None for each in found):
+    opened = [opened_source(each, settings, name, schema) for each in said]
+    if not all(isinstance(each.data, Path) and each.table is None for each in opened):
         raise InvalidParameter("vintages", len(said), "one: only files are asked about together")
-    return Source.of([each.data for each in found], name=name, schema=schema)
+    return Source.of([each.data for each in opened], name=name, schema=schema)
 
 
 def check_form(said: object, settings: Settings) -> Mapping[str, Any]:
@@ -82,13 +82,13 @@ def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
     if root is None or "\0" in said["path"]:
         raise unknown
     try:
-        found: Path = (root / said["path"]).resolve()
-        inside = found.is_relative_to(root.resolve()) and found.exists() and not _leads_out(found, root)
+        path: Path = (root / said["path"]).resolve()
+        inside = path.is_relative_to(root.resolve()) and path.exists() and not _leads_out(path, root)
     except (OSError, ValueError):
         inside = False
     if not inside:
         raise unknown
-    return found
+    return path
 
 
 def _leads_out(folder: Path, root: Path) -> bool:
@@ -99,7 +99,7 @@ def _leads_out(folder: Path, root: Path) -> bool:
 
 def listed_roots(settings: Settings) -> list[Root]:
     """Return the files and folders at the top of each data root."""
-    found: list[Root] = []
+    roots: list[Root] = []
     for name, root in settings.data_roots.items():
         files = []
         for entry in sorted(root.iterdir()) if root.is_dir() else []:
@@ -107,5 +107,5 @@ def listed_roots(settings: Settings) -> list[Root]:
                 continue
             if entry.is_dir() or FORMATS.get(entry.suffix.lower()):
                 files.append(entry.name + ("/" if entry.is_dir() else ""))
-        found.append({"name": name, "files": files[:_MOST_LISTED]})
-    return found
+        roots.append({"name": name, "files": files[:_MOST_LISTED]})
+    return roots

@@ -23,7 +23,7 @@ def read_json(body: bytes, depth: int) -> Any:
     """
     check_depth(body, depth)
     try:
-        found = json.loads(
+        value = json.loads(
             body.decode("utf-8"),
             parse_float=_decimal,
             parse_int=_integer,
@@ -32,8 +32,8 @@ def read_json(body: bytes, depth: int) -> Any:
         )
         if _HALVES.search(body):
             # Half a character can be written neither to a record nor to a reply.
-            json.dumps(found, ensure_ascii=False, default=str).encode("utf-8")
-        return found
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        return value
     except (ValueError, RecursionError):
         raise Refused(
             400, "invalid-body", "The body is not JSON in UTF-8, in which each member stands once."
@@ -50,10 +50,10 @@ def check_depth(body: bytes, depth: int) -> None:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a member stands twice")
-    return found
+    return members
 
 
 def _decimal(text: str) -> Decimal:

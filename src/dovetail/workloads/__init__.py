@@ -8,28 +8,28 @@ from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .exponential import QuantileChoice
-    from .marginals import Marginals
+    from .marginals import MarginalWorkload
     from .planning import Candidate, plan
-    from .ranges import Quantile, Ranges
+    from .ranges import Quantile, RangeEstimates
     from .ratios import Bounds, Ratios
     from .spread import Spread
     from .strategies import Strategy
     from .sums import NoiseSum, Term
     from .synthetic import consistent, fitted_joint, synthetic_rows
-    from .tree_shapes import Shape, best_shapes, best_tree
+    from .tree_shapes import TreeShape, best_shapes, best_tree
     from .trees import Tree
 
 # name -> the module that defines it; a test checks it against the imports above.
 _HOME = {
     "Bounds": "ratios",
     "Candidate": "planning",
-    "Marginals": "marginals",
+    "MarginalWorkload": "marginals",
     "NoiseSum": "sums",
     "Quantile": "ranges",
     "QuantileChoice": "exponential",
-    "Ranges": "ranges",
+    "RangeEstimates": "ranges",
     "Ratios": "ratios",
-    "Shape": "tree_shapes",
+    "TreeShape": "tree_shapes",
     "Spread": "spread",
     "Strategy": "strategies",
     "Term": "sums",
@@ -46,17 +46,17 @@ __getattr__ = lazy_names(__name__, _HOME)
 __all__ = [
     "Bounds",
     "Candidate",
-    "Marginals",
+    "MarginalWorkload",
     "NoiseSum",
     "Quantile",
     "QuantileChoice",
-    "Ranges",
+    "RangeEstimates",
     "Ratios",
-    "Shape",
     "Spread",
     "Strategy",
     "Term",
     "Tree",
+    "TreeShape",
     "best_shapes",
     "best_tree",
     "consistent",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dovetail import check
 from dovetail.check import Real
 from dovetail.exact import ball, precision
-from dovetail.sampling import Source, System
+from dovetail.sampling import BitSource, System
 from dovetail.sampling.uniform import Enclosure, Uniform
 
 _Q = "Give a number between 0 and 1; 0.01 and 0.99 stand for the least and the largest value."
@@ -68,7 +68,7 @@ class QuantileChoice:
         before = np.concatenate([[-self.q.numerator * upto[-1]], g[:-1]])
         return np.asarray(np.maximum(np.maximum(before, -g), 0), np.int64)
 
-    def draw(self, cells: NDArray[Any], source: Source | None = None) -> int:
+    def draw(self, cells: NDArray[Any], source: BitSource | None = None) -> int:
         """Draw a cell, exactly, given the true count of every cell."""
         bits = System() if source is None else source
         values, place, counts = np.unique(self.scores(cells), return_inverse=True, return_counts=True)
@@ -107,7 +107,7 @@ class _Law:
         return lambda bits: self._sums(bits)[place]
 
 
-def _below(count: int, source: Source) -> int:
+def _below(count: int, source: BitSource) -> int:
     """Return a uniform whole number below `count`: words beyond a multiple of it are drawn again."""
     usable = (1 << _WORD) // count * count
     while True:

@@ -39,10 +39,10 @@ def subsets(columns: Columns) -> Iterable[Columns]:
 
 
 @dataclass(frozen=True)
-class Marginals:
+class MarginalWorkload:
     """Which tables are wanted over which columns.
 
-    >>> wanted = Marginals((3, 4, 2), ((0, 1), (1, 2)))
+    >>> wanted = MarginalWorkload((3, 4, 2), ((0, 1), (1, 2)))
     >>> wanted.residuals
     ((), (0,), (1,), (2,), (0, 1), (1, 2))
     """
@@ -63,7 +63,7 @@ class Marginals:
             raise InvalidParameter("tables", self.tables, "one table or more, each once", _TABLES)
 
     @classmethod
-    def of_ways(cls, sizes: tuple[int, ...], way: int) -> Marginals:
+    def of_ways(cls, sizes: tuple[int, ...], way: int) -> MarginalWorkload:
         """Return all tables of `way` columns."""
         count = check.integer("way", way, 1, len(sizes), "Give how many columns each table has.")
         return cls(tuple(sizes), tuple(combinations(range(len(sizes)), count)))
@@ -71,8 +71,8 @@ class Marginals:
     @cached_property
     def residuals(self) -> tuple[Columns, ...]:
         """Every set of columns that lies within a table, the smallest first."""
-        found = {subset for table in self.tables for subset in subsets(table)}
-        return tuple(sorted(found, key=lambda columns: (len(columns), columns)))
+        parts = {subset for table in self.tables for subset in subsets(table)}
+        return tuple(sorted(parts, key=lambda columns: (len(columns), columns)))
 
     def cells(self, columns: Iterable[int]) -> int:
         """Return the number of cells of a table."""
@@ -114,10 +114,10 @@ def centred(table: NDArray[Any]) -> Floats:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    found = np.array(table, np.float64)
-    for axis in range(found.ndim):
-        found -= found.mean(axis=axis, keepdims=True)
-    return found
+    residual = np.array(table, np.float64)
+    for axis in range(residual.ndim):
+        residual -= residual.mean(axis=axis, keepdims=True)
+    return residual
 
 
 def whole_residual(table: NDArray[Any]) -> NDArray[Any]:
@@ -127,7 +127,7 @@ def whole_residual(table: NDArray[Any]) -> NDArray[Any]:
     array([[ 4, -4],
            [-4,  4]])
     """
-    found = np.array(table)
-    for axis, size in enumerate(found.shape):
-        found = size * found - found.sum(axis=axis, keepdims=True)
-    return found
+    residual = np.array(table)
+    for axis, size in enumerate(residual.shape):
+        residual = size * residual - residual.sum(axis=axis, keepdims=True)
+    return residual

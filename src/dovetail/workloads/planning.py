@@ -24,7 +24,7 @@ from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma
 
 from .cutoff import variance
-from .marginals import Columns, Marginals, subsets
+from .marginals import Columns, MarginalWorkload, subsets
 from .strategies import KINDS, Kind, Pattern, Strategy, replacement_patterns, row_pattern
 
 Calibrate = Callable[[str, int], IntegerNoise | None]
@@ -111,7 +111,7 @@ def _log_delta(loss: PrivacyLoss, budget: Budget, order: int) -> float:
     return excess - log(order - 1) + order * log(1 - 1 / order) + 1e-9 * (1 + abs(excess))
 
 
-def even_variances(wanted: Marginals, *, by_cells: bool = False) -> dict[Columns, float]:
+def even_variances(wanted: MarginalWorkload, *, by_cells: bool = False) -> dict[Columns, float]:
     """Return the variances of residuals, at a Gaussian cost of 1, that make the worst table most exact.
 
     `by_cells`: make the sum of the variances of all cells least instead.
@@ -154,14 +154,14 @@ def scaled(noise: IntegerNoise, factor: float) -> IntegerNoise:
     return PiecewiseGeometric([rate / exact for rate in rates], [breaks[i] for i in kept])
 
 
-def residual_widths(wanted: Marginals) -> list[float]:
+def residual_widths(wanted: MarginalWorkload) -> list[float]:
     """Return the standard deviations of released residuals, beside each other, of equally exact tables."""
     spreads = even_variances(wanted)
     return [sqrt(spreads[part]) * wanted.cells(part) for part in wanted.residuals]
 
 
 def residual_strategy(
-    wanted: Marginals,
+    wanted: MarginalWorkload,
     shape: IntegerNoise,
     budget: Budget,
     neighbours: str = "add-remove",
@@ -184,15 +184,19 @@ def residual_strategy(
     if len(deviations) > _MANY:
         scale *= 1.0015  # Half a minute is saved where the first try would just fail.
     for attempt in range(_TRIES):
-        found = at(scale)
-        if keeps(price(found, neighbours), budget):
-            return found
+        strategy = at(scale)
+        if keeps(price(strategy, neighbours), budget):
+            return strategy
         scale *= 1.002 * 1.3**attempt if attempt > 2 else 1.002
     return None
 
 
 def _first_scale(
-    wanted: Marginals, shape: IntegerNoise, deviations: Sequence[float], budget: Budget, neighbours: str
+    wanted: MarginalWorkload,
+    shape: IntegerNoise,
+    deviations: Sequence[float],
+    budget: Budget,
+    neighbours: str,
 ) -> float | None:
     """Return about the scale that keeps the budget: normal, or the sum of all worst losses."""
     residual: Kind = "residuals"
@@ -227,7 +231,7 @@ def information(noise: IntegerNoise) -> float:
 
 
 def plan(
-    wanted: Marginals,
+    wanted: MarginalWorkload,
     budget: Budget,
     calibrate: Calibrate,
     shapes: Mapping[str, IntegerNoise],
@@ -243,27 +247,27 @@ def plan(
     neighbours="persons" left out. The candidates after the first serve as a comparison. Only ways of
     `kinds` are looked at.
     """
-    found = []
+    candidates = []
     for name, shape in shapes.items():
         noise = calibrate(name, len(wanted.tables))
         if noise is not None:
-            found += [
+            candidates += [
                 _candidate(Strategy.alike(kind, wanted, noise), name) for kind in TABLES if kind in kinds
             ]
         if "residuals" in kinds and can_be_residuals(wanted, neighbours):
             strategy = residual_strategy(wanted, shape, budget, neighbours, certify=False)
-            found += [] if strategy is None else [_candidate(strategy, name, certified=False)]
-    found.sort(key=_rank)
-    while found and not found[0].certified:
-        first = found.pop(0)
+            candidates += [] if strategy is None else [_candidate(strategy, name, certified=False)]
+    candidates.sort(key=_rank)
+    while candidates and not candidates[0].certified:
+        first = candidates.pop(0)
         progress(f"certifying residuals with {first.noise} noise")
         strategy = residual_strategy(wanted, shapes[first.noise], budget, neighbours)
-        found += [] if strategy is None else [_candidate(strategy, first.noise)]
-        found.sort(key=_rank)
-    return found
+        candidates += [] if strategy is None else [_candidate(strategy, first.noise)]
+        candidates.sort(key=_rank)
+    return candidates
 
 
-def can_be_residuals(wanted: Marginals, neighbours: str) -> bool:
+def can_be_residuals(wanted: MarginalWorkload, neighbours: str) -> bool:
     """Say whether residuals can be priced, and within half a minute."""
     if sum(2 ** len(part) for part in wanted.residuals) > _MOST_SHIFTS:
         return False

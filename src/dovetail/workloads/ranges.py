@@ -67,12 +67,12 @@ _TOTAL = _Target(1.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class RangeEstimates:
     """Estimates from the noisy counts of a tree; cells are numbered from 0.
 
     >>> from dovetail.noise import Geometric
     >>> tree = Tree(4, (1, 2))
-    >>> found = Ranges(tree, Geometric(1), tree.counts(np.array([10, 0, 20, 30])))
+    >>> found = RangeEstimates(tree, Geometric(1), tree.counts(np.array([10, 0, 20, 30])))
     >>> round(found.count(1, 3), 9), found.interval(1, 3, 0.05)
     (50.0, (47, 53))
     >>> found.quantile("0.5", 0.05)
@@ -230,13 +230,13 @@ def _quick_bars(tree: Tree, noise: IntegerNoise, target: _Target, chance: float)
     goal = -log(max(chance - sum(tree.blocks) * single.missing, 1e-300))
     ratios = np.maximum.accumulate(single.cumulants[1:] / single.orders[1:] ** 2)
     guess = (2 * goal / (float(np.median(squares)) * variance(noise))) ** 0.5
-    found = np.full(len(squares), np.inf)
+    bars = np.full(len(squares), np.inf)
     for order in guess * _ORDERS:
         place = int(np.searchsorted(single.orders[1:], order * span))
         if place < len(ratios):
-            np.minimum(found, order * ratios[place] * squares + goal / order, out=found)
-    found *= 1 + 1e-9
-    return found
+            np.minimum(bars, order * ratios[place] * squares + goal / order, out=bars)
+    bars *= 1 + 1e-9
+    return bars
 
 
 def _target(q: Fraction, kind: Kind) -> _Target:

@@ -123,5 +123,5 @@ class Spread:
 
     def deviation_interval(self, count: int, total: int, squares: int) -> Bounds:
         """Return bounds of the standard deviation that hold but for the chance."""
-        found = self.interval(count, total, squares)
-        return Bounds(sqrt(found.low), sqrt(found.high) if found.high < inf else inf)
+        variance = self.interval(count, total, squares)
+        return Bounds(sqrt(variance.low), sqrt(variance.high) if variance.high < inf else inf)

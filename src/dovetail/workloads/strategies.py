@@ -30,7 +30,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 
 from .cutoff import Floats, variance
-from .marginals import Columns, Marginals, centred, subsets, whole_residual
+from .marginals import Columns, MarginalWorkload, centred, subsets, whole_residual
 from .sums import NoiseSum, Term
 
 Kind: TypeAlias = Literal["plain", "joint", "residuals"]
@@ -42,7 +42,7 @@ class Strategy:
     """A way to measure marginals with noises for each of its `measured` tables or residuals."""
 
     kind: Kind
-    wanted: Marginals
+    wanted: MarginalWorkload
     noises: tuple[IntegerNoise, ...]
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Strategy:
             )
 
     @classmethod
-    def alike(cls, kind: Kind, wanted: Marginals, noise: IntegerNoise) -> Strategy:
+    def alike(cls, kind: Kind, wanted: MarginalWorkload, noise: IntegerNoise) -> Strategy:
         """Measure every table with the same noise (of residuals: stretched by the number of their cells)."""
         if kind != "residuals":
             return cls(kind, wanted, (noise,) * len(wanted.tables))
@@ -68,34 +68,34 @@ class Strategy:
     @cached_property
     def _variances(self) -> dict[Columns, float]:
         """Of each measured table, or of each residual in units of its table's counts."""
-        found = {}
+        variances = {}
         for columns, noise in zip(self.measured, self.noises, strict=True):
             scale = self.wanted.cells(columns) if self.kind == "residuals" else 1
-            found[columns] = variance(noise) / scale**2
-        return found
+            variances[columns] = variance(noise) / scale**2
+        return variances
 
     @cached_property
     def _sources(self) -> dict[Columns, list[tuple[Columns, float]]]:
         """For each residual, the measured tables that know of it, and their weights, which sum to 1."""
-        found = {}
+        sources = {}
         for part in self.wanted.residuals:
             if self.kind == "residuals":
-                found[part] = [(part, 1.0)]
+                sources[part] = [(part, 1.0)]
                 continue
             around = [table for table in self.measured if set(part) <= set(table)]
             raw = [self.wanted.share(table, part) / self._variances[table] for table in around]
-            found[part] = [(table, weight / sum(raw)) for table, weight in zip(around, raw, strict=True)]
-        return found
+            sources[part] = [(table, weight / sum(raw)) for table, weight in zip(around, raw, strict=True)]
+        return sources
 
     def numbers(self, tables: Mapping[Columns, NDArray[Any]]) -> dict[Columns, NDArray[Any]]:
         """Return the whole numbers to which noise is added, from the true tables that are wanted."""
         if self.kind != "residuals":
             return {columns: np.asarray(tables[columns]) for columns in self.measured}
-        found = {}
+        residuals = {}
         for part in self.measured:
             source = next(table for table in self.wanted.tables if set(part) <= set(table))
-            found[part] = whole_residual(self.wanted.margin(np.asarray(tables[source]), source, part))
-        return found
+            residuals[part] = whole_residual(self.wanted.margin(np.asarray(tables[source]), source, part))
+        return residuals
 
     def estimate(self, released: Mapping[Columns, NDArray[Any]]) -> dict[Columns, Floats]:
         """Return unbiased estimates of the wanted tables from the released numbers."""
@@ -165,13 +165,13 @@ class Strategy:
         """Return the residuals by least squares; any table within a wanted one is a sum of them."""
         if self.kind == "residuals":
             return {part: centred(released[part]) / self.wanted.cells(part) for part in self.measured}
-        found: dict[Columns, Floats] = {}
+        residuals: dict[Columns, Floats] = {}
         for part, sources in self._sources.items():
             total = np.zeros(self.wanted.shape(part))
             for table, weight in sources:
                 total += weight * self.wanted.margin(np.asarray(released[table]), table, part)
-            found[part] = centred(total)
-        return found
+            residuals[part] = centred(total)
+        return residuals
 
     def variance(self, table: Columns) -> float:
         """Return the variance of every cell of a table's estimate, in closed form."""
@@ -246,25 +246,25 @@ Pattern: TypeAlias = tuple[tuple[int, int, int], ...]
 """(which measured table or residual, how far a cell moves, how many cells move so far)"""
 
 
-def row_pattern(strategy_kind: Kind, wanted: Marginals) -> Pattern:
+def row_pattern(strategy_kind: Kind, wanted: MarginalWorkload) -> Pattern:
     """Return what one row added or removed moves.
 
-    >>> row_pattern("residuals", Marginals((3,), ((0,),)))
+    >>> row_pattern("residuals", MarginalWorkload((3,), ((0,),)))
     ((0, 1, 1), (1, 2, 1), (1, 1, 2))
     """
     if strategy_kind != "residuals":
         return tuple((place, 1, 1) for place in range(len(wanted.tables)))
-    found = []
+    patterns = []
     for place, part in enumerate(wanted.residuals):
         # At its own value a column counts n - 1, at each of the n - 1 others -1.
         for at in product((True, False), repeat=len(part)):
             sides = [(wanted.sizes[i] - 1, own) for i, own in zip(part, at, strict=True)]
             shift = prod(size for size, own in sides if own)
-            found.append((place, shift, prod(size for size, own in sides if not own)))
-    return _merged(found)
+            patterns.append((place, shift, prod(size for size, own in sides if not own)))
+    return _merged(patterns)
 
 
-def replacement_patterns(strategy_kind: Kind, wanted: Marginals) -> tuple[Pattern, ...]:
+def replacement_patterns(strategy_kind: Kind, wanted: MarginalWorkload) -> tuple[Pattern, ...]:
     """Return what one row replaced by another, or by one that is not counted, can move; none covers all."""
     removed = row_pattern(strategy_kind, wanted)
     if strategy_kind != "residuals":
@@ -276,9 +276,9 @@ def replacement_patterns(strategy_kind: Kind, wanted: Marginals) -> tuple[Patter
     return (removed, *dict.fromkeys(_replaced(wanted, columns) for columns in differing))
 
 
-def _replaced(wanted: Marginals, differing: set[int]) -> Pattern:
+def _replaced(wanted: MarginalWorkload, differing: set[int]) -> Pattern:
     """Return what a replaced row moves whose old and new values differ in these columns."""
-    found = []
+    patterns = []
     for place, part in enumerate(wanted.residuals):
         options = []
         for i in part:
@@ -289,8 +289,8 @@ def _replaced(wanted: Marginals, differing: set[int]) -> Pattern:
                 options.append([(n - 1, n - 1, 1), (-1, -1, n - 1)])
         for choice in product(*options):
             shift = abs(prod(old for old, _, _ in choice) - prod(new for _, new, _ in choice))
-            found.append((place, shift, prod(count for _, _, count in choice)))
-    return _merged(found)
+            patterns.append((place, shift, prod(count for _, _, count in choice)))
+    return _merged(patterns)
 
 
 def _merged(found: list[tuple[int, int, int]]) -> Pattern:

@@ -27,8 +27,8 @@ def fitted_joint(strategy: Strategy, tables: Mapping[Columns, NDArray[Any]]) -> 
     """Return a table over all columns, without negative cells, whose margins come close to the estimates.
 
     >>> from dovetail.noise import Geometric
-    >>> from dovetail.workloads import Marginals
-    >>> strategy = Strategy.alike("joint", Marginals((2, 2), ((0,), (1,))), Geometric(9))
+    >>> from dovetail.workloads import MarginalWorkload
+    >>> strategy = Strategy.alike("joint", MarginalWorkload((2, 2), ((0,), (1,))), Geometric(9))
     >>> fitted_joint(strategy, {(0,): np.array([30, 10]), (1,): np.array([20, 20])}).round(1)
     array([[15., 15.],
            [ 5.,  5.]])

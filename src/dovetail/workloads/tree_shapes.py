@@ -26,7 +26,7 @@ _TRIED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TreeShape:
     """A tree and the mean variance of its ranges, in units of the noise's variance."""
 
     tree: Tree
@@ -69,26 +69,28 @@ def _mean_square(cells: int, width: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def best_shapes(cells: int, most_levels: int = MOST_LEVELS) -> tuple[Shape, ...]:
+def best_shapes(cells: int, most_levels: int = MOST_LEVELS) -> tuple[TreeShape, ...]:
     """Return the best tree of 1, 2, ... levels for counting ranges of `cells` cells.
 
     The mean variance of a range is `variance` times that of the noise, which depends on the number of levels
     through its price: the caller knows that noise and takes the best product.
     """
-    found = []
+    shapes = []
     for count in range(1, most_levels + 1):
         ranked = sorted(set(_candidates(cells, count)), key=lambda widths: closed_form(cells, widths))
         if not ranked:
             break
         trees = [Tree(cells, widths) for widths in ranked[:_TRIED]]
         if cells <= _FEW_CELLS:
-            found.append(min((Shape(t, mean_range_variance(t)) for t in trees), key=lambda s: s.variance))
+            shapes.append(
+                min((TreeShape(t, mean_range_variance(t)) for t in trees), key=lambda s: s.variance)
+            )
         else:
-            found.append(Shape(trees[0], closed_form(cells, trees[0].widths)))
-    return tuple(found)
+            shapes.append(TreeShape(trees[0], closed_form(cells, trees[0].widths)))
+    return tuple(shapes)
 
 
-def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = MOST_LEVELS) -> Shape:
+def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = MOST_LEVELS) -> TreeShape:
     """Return the tree with the least mean variance of a range; `variance(levels)` is that of the noise.
 
     >>> from dovetail.noise import Geometric
@@ -97,7 +99,7 @@ def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = M
     2
     """
     shapes = best_shapes(cells, most_levels)
-    scores = [Shape(shape.tree, shape.variance * variance(len(shape.tree.widths))) for shape in shapes]
+    scores = [TreeShape(shape.tree, shape.variance * variance(len(shape.tree.widths))) for shape in shapes]
     return min(scores, key=lambda shape: shape.variance)
 
 

@@ -71,14 +71,14 @@ class Tree:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """The variances of partial estimates, level by level."""
-        found = [Level(self.cells, 1, 1.0, 1.0, 0.0, 0.0)]
+        levels = [Level(self.cells, 1, 1.0, 1.0, 0.0, 0.0)]
         for (narrow, wide), blocks in zip(pairwise(self.widths), self.blocks[1:], strict=True):
-            child, fan = found[-1], wide // narrow
+            child, fan = levels[-1], wide // narrow
             below = fan * child.own
             last_below = (child.blocks - (blocks - 1) * fan - 1) * child.own + child.last
             own, last = (1 / (1 + 1 / each) for each in (below, last_below))
-            found.append(Level(blocks, fan, own, last, below, last_below))
-        return tuple(found)
+            levels.append(Level(blocks, fan, own, last, below, last_below))
+        return tuple(levels)
 
     def counts(self, cells: NDArray[Any]) -> list[NDArray[Any]]:
         """Return what every level counts, given the cells.
@@ -86,10 +86,10 @@ class Tree:
         >>> [level.tolist() for level in Tree(5, (1, 2)).counts(np.array([1, 2, 3, 4, 5]))]
         [[1, 2, 3, 4, 5], [3, 7, 5]]
         """
-        found = [np.asarray(cells)]
+        counts = [np.asarray(cells)]
         for level in self.levels[1:]:
-            found.append(_summed(found[-1], level.fan))
-        return found
+            counts.append(_summed(counts[-1], level.fan))
+        return counts
 
     def estimate(self, measured: Sequence[NDArray[Any]]) -> Floats:
         """Return the best linear unbiased estimate of every cell from the noisy counts of all levels."""

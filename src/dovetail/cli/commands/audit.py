@@ -35,13 +35,13 @@ def audit(
     """
     from dovetail.audit import sampler
 
-    found = [sampler(read_noise(text)) for text in noises]  # type: ignore[arg-type]
+    certificates = [sampler(read_noise(text)) for text in noises]  # type: ignore[arg-type]
     if as_json:
-        typer.echo(json.dumps([one.to_dict() for one in found], indent=1))
+        typer.echo(json.dumps([one.to_dict() for one in certificates], indent=1))
     else:
-        for one in found:
+        for one in certificates:
             _show(one)
-    if not all(one.holds for one in found):
+    if not all(one.holds for one in certificates):
         raise typer.Exit(_FAILED)
 
 

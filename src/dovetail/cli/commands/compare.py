@@ -48,14 +48,14 @@ def compare(
 
     check_picture(plot)
     with working("Scaling ..."):
-        found = scale({text: read_noise(text) for text in noises}, at=_sense(at))
+        comparison = scale({text: read_noise(text) for text in noises}, at=_sense(at))
     if plot is not None:
-        found.plot().savefig(plot, dpi=150)
+        comparison.plot().savefig(plot, dpi=150)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=1))
+        typer.echo(json.dumps(comparison.to_dict(), indent=1))
         return
     screen = stdout()
-    screen.print(f"At equal {found.at}", style="bold")
+    screen.print(f"At equal {comparison.at}", style="bold")
     shown = table(
         "noise, as scaled",
         "worst case:\nepsilon",
@@ -65,12 +65,12 @@ def compare(
         "95 %\nwithin",
         numbers=5,
     )
-    for row in found.rows:
+    for row in comparison.rows:
         name = (row.name if row.noise is None else spelled(row.noise)) + ("" if row.matched else " *")
         figures = (row.epsilon, row.zeta, row.mean_abs, row.variance**0.5, row.within_95)
         shown.add_row(printable(name), *map(number, figures))
     screen.print(shown)
-    if not all(row.matched for row in found.rows):
+    if not all(row.matched for row in comparison.rows):
         screen.print("* has no such guarantee at any scale; shown as given")
 
 

@@ -84,12 +84,12 @@ def _prices(screen: Console) -> Design:
     _title(screen, "2. The noise and its price")
     goal: dict[str, Any] = {"within": WITHIN, "probability": PROBABILITY, "queries": QUERIES, "delta": DELTA}
     with working("Searching for the noise ..."):
-        found = {pieces: design(pieces=pieces, **goal) for pieces in (1, 2, 8)}
-        others = [other.noise for other in found[8].alternatives if other.name == "Gaussian"]
-    chosen = found[8]
+        designs = {pieces: design(pieces=pieces, **goal) for pieces in (1, 2, 8)}
+        others = [other.noise for other in designs[8].alternatives if other.name == "Gaussian"]
+    chosen = designs[8]
     noises: dict[str, Noise] = {
-        "geometric\n(standard)": found[1].noise,
-        "mixture of 2\n(the paper)": found[2].noise,
+        "geometric\n(standard)": designs[1].noise,
+        "mixture of 2\n(the paper)": designs[2].noise,
         f"designed,\n{len(getattr(chosen.noise, 'rates', ()))} pieces": chosen.noise,
     }
     noises |= {f"Gaussian,\nsigma {noise.to_dict()['sigma']}": noise for noise in others}

@@ -87,7 +87,7 @@ def design(
 
     check_picture(plot)
     with working("Searching ..."):
-        found = search(
+        designed = search(
             epsilon=epsilon,
             delta=delta,
             zeta=zeta,
@@ -101,18 +101,18 @@ def design(
             break_point=None if break_point is None else integer("break_point", break_point, low=1),
             sensitivity=_shifts(sensitivity),
         )
-        text = found.explain()
+        text = designed.explain()
     if plot is not None:
-        found.plot().savefig(plot, dpi=150)
+        designed.plot().savefig(plot, dpi=150)
     if as_json:
-        typer.echo(json.dumps(found.to_dict() | {"spelled": spelled(found.noise)}, indent=1))
+        typer.echo(json.dumps(designed.to_dict() | {"spelled": spelled(designed.noise)}, indent=1))
         return
     screen = stdout()
     screen.print(
         indented(printable(text), screen.width) if screen.is_terminal else printable(text), soft_wrap=True
     )
     screen.print()
-    say(screen, "use it  ", f"dovetail release DATA ... --noise {spelled(found.noise)}", "dim")
+    say(screen, "use it  ", f"dovetail release DATA ... --noise {spelled(designed.noise)}", "dim")
 
 
 def _measure(text: str | None) -> Any:

@@ -104,11 +104,11 @@ def statements(place: Place, dataset: Dataset = None, as_csv: Csv = False, table
     from dovetail.answers.csv_format import csv_text
 
     with open_ledger(place, table) as book:
-        found = book.statements(dataset)
+        listed = book.statements(dataset)
     if as_csv:
-        typer.echo(csv_text([_STATEMENT, *map(_line, found)]), nl=False)
+        typer.echo(csv_text([_STATEMENT, *map(_line, listed)]), nl=False)
         return
-    for each in found:
+    for each in listed:
         analyst, dataset, answered, failed, unanswered, plans, charged, allotment, rest, latest = _line(each)
         counts = f"{answered} answered, {failed} failed, {unanswered} without an answer, {plans} plans"
         say(

@@ -107,7 +107,7 @@ def _answers(run: Online, wheres: list[str], unchecked: bool) -> Iterator[dict[s
     from dovetail.query.queries import Count
 
     try:
-        found = run.batch([Count(_where(each)) for each in wheres], unchecked=unchecked)
+        answers = run.batch([Count(_where(each)) for each in wheres], unchecked=unchecked)
     except InvalidQuery as error:
         if len(wheres) > 1:
             for each in wheres:
@@ -115,7 +115,7 @@ def _answers(run: Online, wheres: list[str], unchecked: bool) -> Iterator[dict[s
         else:
             yield {"where": wheres[0], "error": " ".join(filter(None, worded(error)))}
         return
-    for where, answer in zip(wheres, found, strict=True):
+    for where, answer in zip(wheres, answers, strict=True):
         (row,) = answer.rows()
         told = {name: row[name] for name in ("value", "low", "high", "origin")}
         yield {"where": where, **told, "stored": answer.stored}

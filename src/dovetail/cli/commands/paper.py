@@ -52,10 +52,10 @@ def _verdicts(done: Reproduction) -> str:
     from dovetail.paper.claims import claims
 
     known = claims()
-    found = [
+    verdicts = [
         known[name].judge(measured.exact)
         for item in done.items.values()
         for name, measured in item.measured.items()
     ]
-    holds, differ = found.count("holds"), found.count("differs")
-    return f"{len(found)} published figures checked: {holds} hold, {differ} differ (the report says why)."
+    holds, differ = verdicts.count("holds"), verdicts.count("differs")
+    return f"{len(verdicts)} published figures checked: {holds} hold, {differ} differ (the report says why)."

@@ -128,7 +128,7 @@ def from_words(
     Where nothing is declared about its columns, they are confirmed in the console before anything is served.
     """
     from dovetail.engines.source import is_address
-    from dovetail.service.settings import Declared, First, Settings
+    from dovetail.service.settings import Declared, Settings, UnpublishedSource
 
     connections: dict[str, str] = {}
     if shipped(data):
@@ -145,7 +145,7 @@ def from_words(
             path = Path(place["path"])
             given = given | {"data_roots": {**given.get("data_roots", {}), path.name: path}}
             place |= {"root": path.name, "path": "."}
-        first = First(source.name, place, declared["budget"])
+        first = UnpublishedSource(source.name, place, declared["budget"])
         return Settings(ledger, first=first, connections=connections, **given), {}
     made = Declared(source.name, place, **declared)
     settings = Settings(ledger, datasets=(made,), connections=connections, **given)

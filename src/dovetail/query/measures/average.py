@@ -62,8 +62,8 @@ class Average(Measure):
         each = shared_chance(chance, len(cells)) if simultaneous else chance
         around_total, around_count = noises
         ratios = Ratios(around_total, around_count, low=-width, high=width, chance=each)
-        found = (ratios.interval(total, count) for total, count in cells)
-        bounds = [(self._mean(Fraction(mean.low)), self._mean(Fraction(mean.high))) for mean in found]
+        means = (ratios.interval(total, count) for total, count in cells)
+        bounds = [(self._mean(Fraction(mean.low)), self._mean(Fraction(mean.high))) for mean in means]
         # Of a count below 1 the estimate need not solve what the interval does; the box holds both.
         values = self.estimates(cells, noises)
         return [

@@ -29,7 +29,7 @@ from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise
     from dovetail.privacy import Budget
-    from dovetail.workloads.marginals import Marginals
+    from dovetail.workloads.marginals import MarginalWorkload
     from dovetail.workloads.planning import Candidate
     from dovetail.workloads.strategies import Kind, Pattern, Strategy
 
@@ -55,7 +55,7 @@ class MarginalTables(Measure):
     exact_numbers = False
     sparse = True
 
-    def wanted(self) -> Marginals:
+    def wanted(self) -> MarginalWorkload:
         """Return which tables are wanted over how many values."""
         return _wanted(tuple(axis.cells for axis in self.axes), self.tables)
 
@@ -171,7 +171,7 @@ class MarginalTables(Measure):
         if self.strategy == "residuals":
             self._check_residuals(task.neighbours)
         tables = replace(self, strategy="joint")
-        found = plan(
+        candidates = plan(
             self.wanted(),
             budget,
             lambda name, _: task.noise(tables, name),
@@ -180,19 +180,19 @@ class MarginalTables(Measure):
             progress=task.progress,
             kinds=KINDS if self.strategy is None else (self.strategy,),
         )
-        return list(map(self._way, found))
+        return list(map(self._way, candidates))
 
     def alternatives(self, neighbours: str) -> list[tuple[Measure, tuple[float, ...]]]:
         from dovetail.workloads.planning import can_be_residuals, residual_widths
 
         if self.strategy == "residuals":
             self._check_residuals(neighbours)
-        found: list[tuple[Measure, tuple[float, ...]]] = []
+        strategies: list[tuple[Measure, tuple[float, ...]]] = []
         if self.strategy != "residuals":
-            found.append((self.settled(), (1.0,) * len(self.tables)))
+            strategies.append((self.settled(), (1.0,) * len(self.tables)))
         if self.strategy in (None, "residuals") and can_be_residuals(self.wanted(), neighbours):
-            found.append((replace(self, strategy="residuals"), tuple(residual_widths(self.wanted()))))
-        return found
+            strategies.append((replace(self, strategy="residuals"), tuple(residual_widths(self.wanted()))))
+        return strategies
 
     def rough_error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction:
         from statistics import NormalDist
@@ -223,10 +223,10 @@ class MarginalTables(Measure):
         return sum(map(self.wanted().cells, self.tables))
 
     def labels(self) -> list[tuple[Constant | None, ...]]:
-        found: list[tuple[Constant | None, ...]] = []
+        rows: list[tuple[Constant | None, ...]] = []
         for table in self.tables:
-            found += [(self.name(table), *keys) for keys in self.keys(table)]
-        return found
+            rows += [(self.name(table), *keys) for keys in self.keys(table)]
+        return rows
 
     def keys(self, table: Columns) -> list[tuple[Constant | None, ...]]:
         """Return the keys of every cell of a table, the last column running fastest."""
@@ -234,13 +234,13 @@ class MarginalTables(Measure):
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
         measured = self.measured(noises)
-        found = []
+        numbers = []
         for cell in cells:
             released = self.split(cell)
             for table in self.tables:
                 whole, below = measured.exact_table(released, table)
-                found += [Fraction(int(number), below) for number in whole.flat]
-        return found
+                numbers += [Fraction(int(number), below) for number in whole.flat]
+        return numbers
 
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
@@ -257,8 +257,8 @@ class MarginalTables(Measure):
         return max(_half_widths(self, tuple(noises), chance, True).values())
 
     def errors_by_table(self, noises: Sequence[IntegerNoise], chance: Fraction) -> dict[str, Fraction]:
-        found = _half_widths(self, tuple(noises), chance, False)
-        return {self.name(table): half for table, half in found.items()}
+        half_widths = _half_widths(self, tuple(noises), chance, False)
+        return {self.name(table): half for table, half in half_widths.items()}
 
     # How it is written
 
@@ -283,7 +283,7 @@ class MarginalTables(Measure):
         return "rows"
 
 
-def _residual_reach(wanted: Marginals, columns: Columns) -> Reach:
+def _residual_reach(wanted: MarginalWorkload, columns: Columns) -> Reach:
     """Return how far one row moves the cell of its own values, which moves furthest."""
     return Reach(max(prod(wanted.sizes[column] - 1 for column in columns), 1), 0)
 
@@ -294,14 +294,14 @@ def _move(pattern: Pattern) -> Move:
 
 
 @lru_cache(maxsize=64)
-def _wanted(sizes: tuple[int, ...], tables: tuple[Columns, ...]) -> Marginals:
-    from dovetail.workloads.marginals import Marginals
+def _wanted(sizes: tuple[int, ...], tables: tuple[Columns, ...]) -> MarginalWorkload:
+    from dovetail.workloads.marginals import MarginalWorkload
 
-    return Marginals(sizes, tables)
+    return MarginalWorkload(sizes, tables)
 
 
 @lru_cache(maxsize=64)
-def _strategy(kind: Kind, wanted: Marginals, noises: tuple[IntegerNoise, ...]) -> Strategy:
+def _strategy(kind: Kind, wanted: MarginalWorkload, noises: tuple[IntegerNoise, ...]) -> Strategy:
     from dovetail.workloads.strategies import Strategy
 
     return Strategy(kind, wanted, noises)
@@ -312,5 +312,5 @@ def _strategy(kind: Kind, wanted: Marginals, noises: tuple[IntegerNoise, ...]) -
 def _half_widths(
     measure: MarginalTables, noises: tuple[IntegerNoise, ...], chance: Fraction, simultaneous: bool
 ) -> dict[Columns, Fraction]:
-    found = measure.measured(noises).bars(chance, simultaneous=simultaneous)
-    return {table: Fraction(half) for table, half in found.items()}
+    bars = measure.measured(noises).bars(chance, simultaneous=simultaneous)
+    return {table: Fraction(half) for table, half in bars.items()}

@@ -149,11 +149,11 @@ def _replaced(components: Sequence[Component], joint: Joint, of: Contribution) -
 
 def _within(components: Sequence[Component], joint: Joint, leave: int, come: int) -> list[Move]:
     """Return the moves of rows that leave and come in one cell, in the same part of it or in two."""
-    found = []
+    moves = []
     for together in joint(leave, come):
         ways = (_places(*pair, leave, come) for pair in zip(components, together, strict=True))
-        found += [_move(choice) for choice in product(*ways)]
-    return found
+        moves += [_move(choice) for choice in product(*ways)]
+    return moves
 
 
 def _places(component: Component, by: int, leave: int, come: int) -> list[tuple[int, ...]]:
@@ -173,18 +173,18 @@ def _merged(components: Sequence[Component], rows: int) -> Move:
 def _replaced_anyhow(components: Sequence[Component], of: Contribution) -> tuple[Move, ...]:
     """Return the moves of a replaced person for noise of any shape."""
     rows = of.rows
-    found = [Reach(component.reach.up, max(component.reach.down, 0)) for component in components]
+    reaches = [Reach(component.reach.up, max(component.reach.down, 0)) for component in components]
     both = _listed(2 * rows, min(2 * of.cells, of.all_cells))
-    if len(both) > MOST_WAYS or not any(reach.down for reach in found):
+    if len(both) > MOST_WAYS or not any(reach.down for reach in reaches):
         ways = _ways(of)
         both = [old + new for old, new in product(ways, ways) if len(old) + len(new) <= of.all_cells]
-        found = [Reach(reach.up + reach.down, 0) for reach in found]
+        reaches = [Reach(reach.up + reach.down, 0) for reach in reaches]
     return undominated(
         [
             _move(
                 [
                     [reach.up * min(many, rows) + reach.down * max(many - rows, 0) for many in way]
-                    for reach in found
+                    for reach in reaches
                 ]
             )
             for way in both
@@ -194,10 +194,10 @@ def _replaced_anyhow(components: Sequence[Component], of: Contribution) -> tuple
 
 def _ways(of: Contribution) -> list[tuple[int, ...]]:
     """Return the ways to spread rows over cells, refused where they are too many to price."""
-    found = _listed(of.rows, of.cells)
-    if len(found) > MOST_WAYS:
+    listed = _listed(of.rows, of.cells)
+    if len(listed) > MOST_WAYS:
         raise _too_many_ways(of)
-    return found
+    return listed
 
 
 def _listed(rows: int, cells: int) -> list[tuple[int, ...]]:

@@ -51,11 +51,13 @@ class QuantileValues(TreeCounts):
     ) -> list[Bar]:
         # Quantiles of one cell rest on the same counts, those of different cells are independent.
         each = shared_chance(chance, len(cells)) / len(self.qs) if simultaneous else chance
-        found = (self.ranges(cell, noises).quantile(q, each, self.between) for cell in cells for q in self.qs)
+        quantiles = (
+            self.ranges(cell, noises).quantile(q, each, self.between) for cell in cells for q in self.qs
+        )
         values = self.estimates(cells, noises)
         return [
             Bar(min(self._value(each.low), value), max(self._value(each.high), value))
-            for each, value in zip(found, values, strict=True)
+            for each, value in zip(quantiles, values, strict=True)
         ]
 
     def _value(self, place: float) -> Fraction:
@@ -69,12 +71,12 @@ class QuantileValues(TreeCounts):
         return None
 
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
-        found = [text for q, text in _EXTREMES.items() if q in self.qs]
+        texts = [text for q, text in _EXTREMES.items() if q in self.qs]
         empty = sum(self.ranges(cell, noises).may_be_empty(chance) for cell in cells)
         if empty:
             where = f"In {empty} of {len(cells)} groups there" if len(cells) > 1 else "There"
-            found.append(f"{where} may be no row at all (n may be 0), and then there is no quantile.")
-        return tuple(found)
+            texts.append(f"{where} may be no row at all (n may be 0), and then there is no quantile.")
+        return tuple(texts)
 
     def to_dict(self) -> dict[str, Any]:
         qs = [str(q) for q in self.qs]

@@ -42,14 +42,14 @@ class RankCounts(TreeCounts):
     ) -> list[Bar]:
         # Those of one cell hold together in any case: they are the band of its distribution function.
         each = shared_chance(chance, len(cells)) if simultaneous else chance
-        found = []
+        bars = []
         for cell in cells:
             ranges = self.ranges(cell, noises)
             for value, low, high in zip(
                 ranges.cumulative.tolist(), *(end.tolist() for end in ranges.band(each)), strict=True
             ):
-                found.append(Bar(min(Fraction(low), Fraction(value)), max(Fraction(high), Fraction(value))))
-        return found
+                bars.append(Bar(min(Fraction(low), Fraction(value)), max(Fraction(high), Fraction(value))))
+        return bars
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
         """Return the error of the count up to one value, the one whose count has the largest variance."""

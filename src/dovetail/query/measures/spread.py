@@ -92,11 +92,11 @@ class Dispersion(Measure):
     ) -> list[Bar]:
         spread = self._spread(noises, shared_chance(chance, len(cells)) if simultaneous else chance)
         made = spread.deviation_interval if self.root else spread.interval
-        found = [made(*cell) for cell in cells]
+        intervals = [made(*cell) for cell in cells]
         values = self.estimates(cells, noises)
         return [
             Bar(min(self._scaled(bounds.low), value), max(self._scaled(bounds.high), value))
-            for bounds, value in zip(found, values, strict=True)
+            for bounds, value in zip(intervals, values, strict=True)
         ]
 
     def _scaled(self, value: float) -> Fraction:

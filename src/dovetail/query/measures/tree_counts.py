@@ -24,7 +24,7 @@ from .moves import COUNTED, Component
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise
     from dovetail.privacy import Budget
-    from dovetail.workloads.ranges import Ranges
+    from dovetail.workloads.ranges import RangeEstimates
     from dovetail.workloads.trees import Tree
 
 # Levels beyond the best number only add to the error, slowly.
@@ -66,7 +66,7 @@ class TreeCounts(Measure, ABC):
         from dovetail.workloads.cutoff import variance
         from dovetail.workloads.tree_shapes import best_shapes
 
-        found: list[Way] = []
+        tried: list[Way] = []
         for shape in best_shapes(self.steps.cells):
             widths = shape.tree.widths
             measure = replace(self, widths=widths)
@@ -80,11 +80,11 @@ class TreeCounts(Measure, ABC):
                 )
                 for name, noise in noises.items()
             ]
-            least = min((way.worst for way in found), default=inf)
-            found += here
+            least = min((way.worst for way in tried), default=inf)
+            tried += here
             if min((way.worst for way in here), default=inf) > _WORSE * least:
                 break
-        return sorted(found, key=lambda way: way.worst)[:_TOLD]
+        return sorted(tried, key=lambda way: way.worst)[:_TOLD]
 
     def alternatives(self, neighbours: str) -> list[tuple[Measure, tuple[float, ...]]]:
         from dovetail.workloads.tree_shapes import best_shapes
@@ -95,7 +95,7 @@ class TreeCounts(Measure, ABC):
     def contents(self) -> tuple[str, ...]:
         return tuple(named(f"counts in blocks of {width}", self.steps) for width in self.widths)
 
-    def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> Ranges:
+    def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> RangeEstimates:
         """Return what the released counts of one cell say; asked for again, it is the same object."""
         return _ranges(self.tree(), noises[0], tuple(cell))
 
@@ -113,8 +113,8 @@ def read_tree(data: Mapping[str, Any], axes: tuple[Axis, ...]) -> tuple[Steps, t
 
 # Estimates, bars and pictures ask for the same few answers.
 @lru_cache(maxsize=64)
-def _ranges(tree: Tree, noise: IntegerNoise, cell: tuple[int, ...]) -> Ranges:
-    from dovetail.workloads.ranges import Ranges
+def _ranges(tree: Tree, noise: IntegerNoise, cell: tuple[int, ...]) -> RangeEstimates:
+    from dovetail.workloads.ranges import RangeEstimates
 
     ends = list(accumulate(tree.blocks))
-    return Ranges(tree, noise, np.split(np.array(cell, np.int64), ends[:-1]))
+    return RangeEstimates(tree, noise, np.split(np.array(cell, np.int64), ends[:-1]))

@@ -120,10 +120,10 @@ class Aggregates:
             )
         if len(part.expressions) > MOST_KEYS:
             raise self.refuse(part, f"GROUP BY takes at most {MOST_KEYS} columns.")
-        found = [self._key(self._item(node, items)) for node in part.expressions]
-        if len(set(found)) != len(found):
+        keys = [self._key(self._item(node, items)) for node in part.expressions]
+        if len(set(keys)) != len(keys):
             raise self.refuse(part, "A column is named twice after GROUP BY.", "Name it once.")
-        return tuple(found)
+        return tuple(keys)
 
     def _item(self, node: Any, items: Sequence[Any]) -> Any:
         """Return what a position such as the 1 of GROUP BY 1 stands for, or the part itself."""
@@ -208,9 +208,9 @@ class Aggregates:
             return None
 
         def leaf(node: Any) -> Formula:
-            found = self.computed(node, columns)
-            assert found is not None
-            return found
+            formula = self.computed(node, columns)
+            assert formula is not None
+            return formula
 
         found: Test | Tests = self._located(part.this, lambda: tests_of(part.this, leaf))
         return found
@@ -262,8 +262,8 @@ class Aggregates:
             extreme, title = _EXTREMES[type(node)]
             name = self._name(node.this)
             return extreme(name, *self._bounds(node, name, times=True), condition, by), f"{title}_{name}"
-        if (found := self._quantile(node)) is not None:
-            q, between, name, title = found
+        if (quantile := self._quantile(node)) is not None:
+            q, between, name, title = quantile
             bounds = self._bounds(node, name, times=True)
             if title == "median":
                 # Between two days there is no day.

@@ -64,8 +64,8 @@ def tests_of(node: Any, leaf: Leaf) -> Test | Tests:
         value, low, high = (formula_of(node.args[side], leaf) for side in ("this", "low", "high"))
         return Tests("and", (_noisy(Test(">=", value, low), node), _noisy(Test("<=", value, high), node)))
     if type(node) in OPERATORS:
-        found = Test(OPERATORS[type(node)], formula_of(node.this, leaf), formula_of(node.expression, leaf))
-        return _noisy(found, node)
+        test = Test(OPERATORS[type(node)], formula_of(node.this, leaf), formula_of(node.expression, leaf))
+        return _noisy(test, node)
     raise InvalidQuery(
         f"HAVING cannot hold {shown(spelled_node(node))}.",
         "You can compare aggregates with numbers and with each other, and use AND, OR, NOT and BETWEEN.",

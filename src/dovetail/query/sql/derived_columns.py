@@ -140,10 +140,10 @@ class _Reader:
 
     def _plain(self, name: str, asked: str) -> Field:
         # A text that nothing declares is asked about as what is needed, so that the refusal says what to do.
-        found = self.table.field(name, asked=asked if self.table.kind(name) is None else "text")
-        if found.derivation is not None:
-            raise InvalidQuery(f"{found.name} is derived itself.", "Only CASE may use derived columns.")
-        return found
+        field = self.table.field(name, asked=asked if self.table.kind(name) is None else "text")
+        if field.derivation is not None:
+            raise InvalidQuery(f"{field.name} is derived itself.", "Only CASE may use derived columns.")
+        return field
 
     def _dotted(self, node: Any) -> tuple[Derivation, str]:
         if set(_given(node)) != {"this", "table"}:
@@ -255,14 +255,14 @@ class _Reader:
 
     def _tests(self, ifs: list[Any], operand: Any) -> list[Condition]:
         """Return the conditions after WHEN; what they stand for together may not be endless."""
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         size = 0
         for each in ifs:
-            found.append(self._test(each.this, operand))
-            size += 1 + condition_size(found[-1])
+            conditions.append(self._test(each.this, operand))
+            size += 1 + condition_size(conditions[-1])
             if size > MOST_COMPARISONS:
                 raise InvalidQuery("This CASE is too involved.", "Derive it in the data beforehand.")
-        return found
+        return conditions
 
     def _test(self, node: Any, operand: Any) -> Condition:
         """Return a condition after WHEN: a whole one, or a constant that the operand is compared with."""
@@ -275,9 +275,9 @@ class _Reader:
             field = self.table.field(operand.name, asked=kind_of(value))
         else:
             raise InvalidQuery(f"{shown(spelled_node(operand))} must be a column.", POSSIBLE)
-        found = compared(field, "=", value, self.table)
-        assert isinstance(found, ColumnComparison)
-        return found
+        comparison = compared(field, "=", value, self.table)
+        assert isinstance(comparison, ColumnComparison)
+        return comparison
 
     def _looked_up(self, name: str, column: str, field: Field) -> tuple[Derivation, str]:
         lookup = self.table.schema.lookup(name)
@@ -285,14 +285,14 @@ class _Reader:
             known = ", ".join(each.name for each in self.table.schema.lookups) or "none"
             raise InvalidQuery(f"There is no lookup {shown(name)}.", f"The schema declares {known}.")
         columns = list(lookup.columns())
-        found = next((each for each in columns if each.casefold() == column.casefold()), None)
-        if found is None:
+        spelled = next((each for each in columns if each.casefold() == column.casefold()), None)
+        if spelled is None:
             raise InvalidQuery(
                 f"{shown(column)} is not a column of lookup {lookup.name}.",
                 f"Its columns are {', '.join(columns)}.",
             )
-        made = lookup.derive(found, field)
-        text = f"{quoted(lookup.name)}.{quoted(found)}"
+        made = lookup.derive(spelled, field)
+        text = f"{quoted(lookup.name)}.{quoted(spelled)}"
         own = lookup.on is not None and self.table.resolve(lookup.on) == field.name
         return made, text if own else f"LOOKUP({quoted(field.name)}, {text})"
 

@@ -83,9 +83,9 @@ class _Words:
         return self._tokens[self.place].token_type if self.place < len(self._tokens) else None
 
     def _took(self, kind: TokenType) -> bool:
-        found = self._kind() == kind
-        self.place += found
-        return found
+        here = self._kind() == kind
+        self.place += here
+        return here
 
     def _take(self, kind: TokenType) -> None:
         if not self._took(kind):

@@ -68,14 +68,14 @@ def read_order(
 
 def named_column(node: Any, columns: Sequence[ResultColumn]) -> ResultColumn | None:
     """Return the column of the answer that a parsed part names or spells."""
-    found: list[ResultColumn] = []
+    matches: list[ResultColumn] = []
     if isinstance(node, exp.Column):
-        found = [column for column in columns if column.name == node.name] or [
+        matches = [column for column in columns if column.name == node.name] or [
             column for column in columns if column.name.casefold() == node.name.casefold()
         ]
     spelling = spelled_node(node)
-    found = found or [column for column in columns if column.spelling == spelling]
-    return found[0] if found else None
+    matches = matches or [column for column in columns if column.spelling == spelling]
+    return matches[0] if matches else None
 
 
 def _direction(
@@ -83,18 +83,18 @@ def _direction(
 ) -> Direction:
     node = part.this if isinstance(part, exp.Ordered) and not part.args.get("with_fill") else part
     if (position := whole(node)) is not None:
-        found = columns[position - 1] if 0 < position <= len(columns) else None
+        ordered_by = columns[position - 1] if 0 < position <= len(columns) else None
     else:
-        found = named_column(node, columns)
-        if found is None and (formula := computed(node)) is not None:
-            found = ResultColumn(spelled_node(node), spelled_node(node), formula=formula)
-    if found is None:
+        ordered_by = named_column(node, columns)
+        if ordered_by is None and (formula := computed(node)) is not None:
+            ordered_by = ResultColumn(spelled_node(node), spelled_node(node), formula=formula)
+    if ordered_by is None:
         named = ", ".join(column.name for column in columns)
         raise source.refusal(
             f"ORDER BY {shown(spelled_node(node))} must name a column of the answer: {named}.",
             source.at_node(node) or source.at_word("ORDER"),
         )
-    return Direction(found, bool(part.args.get("desc")))
+    return Direction(ordered_by, bool(part.args.get("desc")))
 
 
 def read_limit(source: Text, part: Any) -> int | None:

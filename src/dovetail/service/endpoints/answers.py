@@ -64,17 +64,17 @@ def one(
     """Error bars at another `level`; `format` json, csv, arrow, parquet; `part` chooses among several."""
     service, caller = service_of(request), signed_in(request)
     try:
-        found = service.ledger.people.answer(caller.name, public)
+        stored = service.ledger.people.answer(caller.name, public)
     except InvalidParameter:
         raise not_found() from None
-    if found.state == "reserved":
+    if stored.state == "reserved":
         return under_way(public)
-    if found.answer is None or _of_run(found.body):
-        return reply(_line(found))
-    answers = _answers(service, caller, found, probability("level", level, "For example 0.9."))
+    if stored.answer is None or _of_run(stored.body):
+        return reply(_line(stored))
+    answers = _answers(service, caller, stored, probability("level", level, "For example 0.9."))
     kind = format or _accepted(request)
     if kind == "json":
-        return tagged(request, _whole(found, answers))
+        return tagged(request, _whole(stored, answers))
     return _file(answers[integer("part", part, low=0, high=len(answers) - 1)], kind, public)
 
 

@@ -34,12 +34,12 @@ def page(path: str, request: Request) -> Response:
     built = bundle()
     if "index.html" not in built:
         return Response(_UNBUILT, media_type="text/html; charset=utf-8")
-    found = path if path in built else "index.html"
-    if found != path and "." in path.rpartition("/")[2]:
+    file = path if path in built else "index.html"
+    if file != path and "." in path.rpartition("/")[2]:
         raise not_found()
-    kind = guess_type(found)[0] or "application/octet-stream"
-    made = Response(built[found].read_bytes(), media_type=kind)
-    if found.startswith("assets/"):
+    kind = guess_type(file)[0] or "application/octet-stream"
+    made = Response(built[file].read_bytes(), media_type=kind)
+    if file.startswith("assets/"):
         # The names of these files change with what is in them.
         made.headers["Cache-Control"] = _LASTING
     return made
@@ -51,5 +51,5 @@ def bundle() -> dict[str, Path]:
     folder = Path(str(files("dovetail.service"))) / "console"
     if not folder.is_dir():
         return {}
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path for path in found}
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path for path in paths}

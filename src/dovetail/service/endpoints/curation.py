@@ -27,9 +27,9 @@ from dovetail.service.curator_reply_types import (
     DatasetOverview,
     Draft,
     EntryForm,
-    First,
     Overview,
     Sources,
+    UnpublishedSourceForm,
 )
 from dovetail.service.noted_warnings import noted_warnings
 from dovetail.service.problems import Refused
@@ -143,14 +143,14 @@ def draft(body: DraftWish, request: Request) -> Reply[Draft]:
     in_role(request, "curator")
     settings = service_of(request).settings
     source = opened_source(check_form(body.source, settings), settings, "draft", None)
-    found = source.schema if source.shipped and source.schema is not None else Schema.draft(source)
+    schema = source.schema if source.shipped and source.schema is not None else Schema.draft(source)
     columns = []
-    for each in found:
+    for each in schema:
         shown = forms.column(each)
         if each.name not in body.show and not source.shipped:
             shown = {**shown, "low": None, "high": None, "values": None, "missing_words": [], "note": None}
         columns.append(shown)
-    return reply({"columns": columns, "encoding": found.encoding})
+    return reply({"columns": columns, "encoding": schema.encoding})
 
 
 @router.post("/v1/datasets", status_code=201, summary="Serve a dataset")
@@ -251,7 +251,7 @@ def overview(request: Request) -> Reply[Overview]:
     """The same figures as the ledger's own statement."""
     in_role(request, "curator", "auditor")
     service = service_of(request)
-    found = service.ledger.show(last=_MOST_ENTRIES)
+    statement = service.ledger.show(last=_MOST_ENTRIES)
     entries: list[EntryForm] = [
         {
             "at": each.at,
@@ -261,9 +261,9 @@ def overview(request: Request) -> Reply[Overview]:
             "state": each.state,
             "price": None if each.charge is None else forms.amount(each.charge),
         }
-        for each in reversed(found.entries)
+        for each in reversed(statement.entries)
     ]
-    datasets = [_became(service, offer.entry, found) for offer in service.offers.all()]
+    datasets = [_became(service, offer.entry, statement) for offer in service.offers.all()]
     return reply({"datasets": datasets, "entries": entries, "head": str(service.ledger.head)})
 
 
@@ -284,7 +284,7 @@ def _what(said: str) -> str:
     return "; ".join(map(forms.question_words, asked_of(said))) or "online run"
 
 
-def _first(service: Service) -> First | None:
+def _first(service: Service) -> UnpublishedSourceForm | None:
     first = service.settings.first
     if first is None or any(offer.entry.said["source"] == first.source for offer in service.offers.all()):
         return None

@@ -75,12 +75,12 @@ def designed(body: Wish, request: Request) -> Reply[DesignForm] | Reply[Estimate
         quick: Any = {"estimate": True} | {name: getattr(about, name) for name in figures}
         return reply(cast(EstimateForm, quick))
     with computing():
-        found, said = _designed(wanted)
+        made, said = _designed(wanted)
     standing = None
     if body.dataset is not None:
         standing = own_standing(service, caller, service.visible(caller, body.dataset))
-    charge = _price(found, standing)
-    left = None if standing is None else _answers_left(charge, standing) * found.queries
+    charge = _price(made, standing)
+    left = None if standing is None else _answers_left(charge, standing) * made.queries
     return reply(cast(DesignForm, said | {"price": forms.amount(charge), "answers_left": left}))
 
 
@@ -101,20 +101,22 @@ def compared(body: Contest) -> Reply[ComparisonForm]:
 
 def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
     """Return the parameters that were given, bounded."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name in (*_NUMBERS, *_COUNTS, "sensitivity", "minimise"):
         value = getattr(body, name)
         if value is not None:
-            found[name] = tuple(value) if isinstance(value, list) else value
+            arguments[name] = tuple(value) if isinstance(value, list) else value
     for name in _COUNTS:
-        if name in found:
-            found[name] = integer(name, found[name], low=1)
-    if found.get("queries", 1) > _MOST_QUERIES or found.get("pieces", 1) > _MOST_PIECES:
+        if name in arguments:
+            arguments[name] = integer(name, arguments[name], low=1)
+    if arguments.get("queries", 1) > _MOST_QUERIES or arguments.get("pieces", 1) > _MOST_PIECES:
         raise Refused(413, "too-large", f"At most {_MOST_QUERIES} queries and {_MOST_PIECES} pieces.")
-    parts = (part for value in found.values() for part in (value if isinstance(value, tuple) else (value,)))
+    parts = (
+        part for value in arguments.values() for part in (value if isinstance(value, tuple) else (value,))
+    )
     if any(isinstance(part, dict | list) for part in parts):
-        raise InvalidParameter("body", sorted(found), "numbers")
-    return tuple(sorted(found.items()))
+        raise InvalidParameter("body", sorted(arguments), "numbers")
+    return tuple(sorted(arguments.items()))
 
 
 @lru_cache(maxsize=256)
@@ -122,8 +124,8 @@ def _designed(wanted: tuple[tuple[str, Any], ...]) -> tuple[Design, dict[str, An
     """Return a design and its form; what a slider asks again is known."""
     from dovetail.designer import design
 
-    found = design(**dict(wanted))
-    return found, found.to_dict() | {"density": _density(found.noise)}
+    made = design(**dict(wanted))
+    return made, made.to_dict() | {"density": _density(made.noise)}
 
 
 def _density(noise: IntegerNoise) -> Density:

@@ -18,10 +18,10 @@ from dovetail.service.curator_reply_types import (
     GrantForm,
     Grants,
     KeyForm,
-    Keys,
+    KeyList,
     MadeKey,
-    People,
     PersonForm,
+    PersonList,
     Who,
 )
 from dovetail.service.noted_warnings import noted_warnings
@@ -59,7 +59,7 @@ class NewGrant(Body):
 
 
 @router.get("/v1/analysts", summary="Everybody in the ledger")
-def everybody(request: Request) -> Reply[People]:
+def everybody(request: Request) -> Reply[PersonList]:
     """Analysts, auditors and curators."""
     in_role(request, "curator")
     people = service_of(request).ledger.people.all()
@@ -81,24 +81,24 @@ def add(body: NewPerson, request: Request) -> Reply[PersonForm]:
 def erase(public: str, request: Request) -> Response:
     """The record goes on with the number."""
     caller, service = in_role(request, "curator"), service_of(request)
-    found = known(service, public)
-    if found.id == caller.principal.id:
+    person = known(service, public)
+    if person.id == caller.principal.id:
         raise Refused(409, "ledger-error", "Another curator erases your name.", "Nothing was changed.")
-    if found.name is not None:
-        service.ledger.people.erase(found.name, by=caller.name)
+    if person.name is not None:
+        service.ledger.people.erase(person.name, by=caller.name)
     return Response(status_code=204)
 
 
 @router.get("/v1/keys", summary="Keys, without their texts")
-def keys(request: Request, person: str | None = None) -> Reply[Keys]:
+def keys(request: Request, person: str | None = None) -> Reply[KeyList]:
     """Of everybody, or of one person."""
     in_role(request, "curator")
     service = service_of(request)
     people = {each.id: each for each in service.ledger.people.all()}
     chosen = None if person is None else known(service, person).id
     kept = service.ledger.people.keys()
-    found = [each for each in kept if chosen in (None, each.principal)]
-    return reply({"keys": [key(each, people[each.principal]) for each in found], "next": None})
+    chosen_keys = [each for each in kept if chosen in (None, each.principal)]
+    return reply({"keys": [key(each, people[each.principal]) for each in chosen_keys], "next": None})
 
 
 @router.post("/v1/keys", status_code=201, summary="Make a key, which is shown once")
@@ -145,8 +145,8 @@ def grants(request: Request, person: str | None = None, dataset: str | None = No
     name = None if person is None else str(named(known(service, person)).name)
     if dataset is not None and service.offers.find(dataset) is None:
         raise not_found()
-    found = service.ledger.people.grants(name, dataset)
-    return reply({"grants": listed(service, found), "next": None})
+    permitted = service.ledger.people.grants(name, dataset)
+    return reply({"grants": listed(service, permitted), "next": None})
 
 
 @router.post("/v1/grants", status_code=201, summary="Let somebody ask, up to an allotment")

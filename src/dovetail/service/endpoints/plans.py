@@ -73,15 +73,15 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
     offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
-    found = []
+    plans = []
     for offer in offers:
         if offer.entry.number not in granted:
             continue
         for state in service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name):
             if '"online"' not in state.body:
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
-                found.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
-    return reply({"plans": found, "next": None})
+                plans.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
+    return reply({"plans": plans, "next": None})
 
 
 def _read(body: PlanWish) -> tuple[Any, int]:

@@ -91,8 +91,8 @@ async def within_patience(
 
 def under_way(public: str) -> Reply[Running]:
     """Return where the answer will be."""
-    found: Running = {"id": public, "state": "running"}
-    return reply(found, 202, Location=f"/v1/answers/{public}", Retry_After="1")
+    running: Running = {"id": public, "state": "running"}
+    return reply(running, 202, Location=f"/v1/answers/{public}", Retry_After="1")
 
 
 class Asker:
@@ -196,5 +196,5 @@ class Asker:
 
     def running(self, key: str) -> str | None:
         """Return the public identifier of what is being answered under a key."""
-        found = self.service.ledger.people.asked_under(self.caller.name, self.offer.entry.name, key)
-        return None if found is None else found.public
+        request = self.service.ledger.people.asked_under(self.caller.name, self.offer.entry.name, key)
+        return None if request is None else request.public

@@ -58,7 +58,7 @@ def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | 
     if dataset not in readable:
         raise not_found()
     entry = readable[dataset].entry
-    found = public_record(service.ledger, dataset, _MOST_RELEASES)
+    public = public_record(service.ledger, dataset, _MOST_RELEASES)
     said: RecordForm = {
         "schema": "dovetail.record/1",
         "dataset": entry.name,
@@ -69,12 +69,12 @@ def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | 
         "protects": entry.protects,
         "unit": entry.said.get("unit"),
         "max_rows": entry.said.get("max_rows"),
-        "budget": forms.limit(found.budget),
-        "spent": forms.amount(found.spent),
-        "remaining": found.budget.remaining(found.spent).to_dict(),
-        "opened_at": found.opened_at,
-        "raises": [cast(RaiseForm, each) for each in found.raises],
-        "releases": [_release(each) for each in found.releases],
+        "budget": forms.limit(public.budget),
+        "spent": forms.amount(public.spent),
+        "remaining": public.budget.remaining(public.spent).to_dict(),
+        "opened_at": public.opened_at,
+        "raises": [cast(RaiseForm, each) for each in public.raises],
+        "releases": [_release(each) for each in public.releases],
         "head": str(service.ledger.head) if _keeps_watch(caller) else None,
     }
     return tagged(request, said)
@@ -121,8 +121,10 @@ def _certified(text: str) -> CertificateForm:
 
     noise = read_noise(json.loads(text))
     assert isinstance(noise, IntegerNoise)
-    found = sampler(noise)
-    return cast(CertificateForm, found.to_dict() | {"certified": found.holds, "text": str(found)})
+    certificate = sampler(noise)
+    return cast(
+        CertificateForm, certificate.to_dict() | {"certified": certificate.holds, "text": str(certificate)}
+    )
 
 
 def _readable(caller: Any, offer: Any) -> bool:

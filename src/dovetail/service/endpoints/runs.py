@@ -106,14 +106,14 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
     offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
-    found: list[RunForm] = []
+    runs: list[RunForm] = []
     for offer in offers:
         if offer.entry.number in granted:
             states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
             shown = [_run(each, offer.entry.name) for each in states if read_run(each) is not None]
             # How far a question has got that is under way would show before its tick.
-            found += [each | {"updates_left": None} for each in shown] if offer.pacing else shown
-    return reply({"runs": found, "next": None})
+            runs += [each | {"updates_left": None} for each in shown] if offer.pacing else shown
+    return reply({"runs": runs, "next": None})
 
 
 @router.post("/v1/runs/{public}/answers", summary="Ask a run")

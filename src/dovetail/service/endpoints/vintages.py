@@ -97,10 +97,10 @@ def _keep_source(service: Service, caller: Caller, offer: Offer, label: str, sou
 
 
 def _found(account: DatasetAccount, label: str) -> Vintage:
-    found = next((each for each in account.vintages() if each.label == label), None)
-    if found is None:
+    vintage = next((each for each in account.vintages() if each.label == label), None)
+    if vintage is None:
         raise not_found()
-    return found
+    return vintage
 
 
 def _shown(service: Service, caller: Caller, offer: Offer, vintage: Vintage) -> VintageForm:
