@@ -189,3 +189,12 @@ def test_the_house_is_drawn_from_the_contract_and_names_files_that_exist() -> No
     named = set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?|\w+\.py)`", page))
     assert len(named) > 30
     assert not [name for name in named if not (ROOT / "src" / "dovetail" / name).exists()]
+
+
+def test_the_drawing_of_questions_is_what_the_script_draws_and_names_what_can_be_asked() -> None:
+    script = runpy.run_path(str(DOCS / "pictures" / "choosing.py"))
+    assert (DOCS / "pictures" / "choosing.svg").read_text(encoding="utf-8") == script["drawn"]()
+    for _, write, _ in script["ASK"]:
+        assert all(hasattr(dovetail.Session, name) for name in write.split(", ")), write
+    ways = inspect.signature(dovetail.Session.histogram).parameters
+    assert all(write.partition("=")[0] in ways for _, write, _ in script["PAY"])
