@@ -14,6 +14,7 @@ from dovetail.sampling import replay
 from dovetail.sampling.bits import Recording
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.offsets import checks_of
+from dovetail.sampling.settle import ONE_BY_ONE, settled
 
 RATE = Fraction(1, 10**6)
 BITS = 14
@@ -101,20 +102,29 @@ def test_what_is_refused_is_drawn_anew_until_it_stays(noise, side):
     again, enough = bytes(4), b"\xff" * 4
     # The farthest place is kept by the largest number, and is refused by 0.
     farthest = lowest + (mask if side else 0)
-    assert _both(noise, head + more + keep) == farthest
+    assert _both(noise, head, more, keep) == farthest
     second = _place(tables, 5)
-    assert _both(noise, head + more + refuse + second + enough) == lowest + 5
+    assert _both(noise, head, more, refuse, second, enough) == lowest + 5
     # The second place is checked too, and refused; the third is checked and kept.
     third = _place(tables, 7)
-    bits = head + more + refuse + second + again + refuse + third + again + keep
-    assert _both(noise, bits) == lowest + 7
+    assert _both(noise, head, more, refuse, second, again, refuse, third, again, keep) == lowest + 7
 
 
 def _place(tables, place):
     return place.to_bytes(tables.draw_bytes - 2, "little")
 
 
-def _both(noise, bits):
-    value = replay(noise, None, bits)
-    assert replay(noise, 1, bits)[0] == value
+def _both(noise, head, *later):
+    """Return the draw of a recording, alone and as one of few or many that arrays settle together."""
+    tables = sampler_for(noise)
+    value = replay(noise, None, head + b"".join(later))
+    for count in (1, 2, ONE_BY_ONE + 1):
+        heads = np.frombuffer(head[:2] * count, "<u2")
+        tails = np.frombuffer(head[2:] * count, tables.place_kind.newbyteorder("<"))
+        # Arrays read a word of each, then the next of each; few that are checked twice go one by one then.
+        together = later if count > ONE_BY_ONE else later[:4]
+        bits = b"".join(word * count for word in together) + b"".join(later[len(together) :]) * count
+        drawn, apart = settled(tables, heads, tails, Recording(bits))
+        assert drawn.tolist() == [value] * count
+        assert not apart
     return value

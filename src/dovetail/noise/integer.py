@@ -153,8 +153,11 @@ class IntegerNoise(Noise):
     def sample(
         self, size: int | tuple[int, ...] | None = None, *, out: Any = None
     ) -> int | NDArray[np.int64]:
-        """Draw exactly this distribution from the operating system's randomness."""
-        return sampling.sample(self, size, out=out)
+        """Draw exactly this distribution from the operating system's randomness.
+
+        Small arrays come from a block of draws that this process keeps ready; `sampling.sample` keeps none.
+        """
+        return sampling.sample_ready(self, size, out=out)
 
 
 def _nearer_tail(x: Floats) -> Floats:

@@ -11,12 +11,12 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovetail.errors import LedgerBusy, LedgerError
 from dovetail.errors.remedies import Give
 from dovetail.privacy import Charge
 from dovetail.release.account import Request, Reservation, StoredAnswer
+from dovetail.sampling import sample
 
 from .base import Base
 from .occupied_cells import OccupiedCells
@@ -82,12 +82,10 @@ def _measured(plan: RunPlan, truth: OccupiedCells) -> dict[str, Any]:
     numbers = strategy.numbers(tables)
     noises = zip(strategy.measured, strategy.noises, strict=True)
     return {
-        "tables": [(numbers[columns] + _drawn(noise, numbers[columns])).tolist() for columns, noise in noises]
+        "tables": [
+            (numbers[columns] + sample(noise, numbers[columns].shape)).tolist() for columns, noise in noises
+        ]
     }
-
-
-def _drawn(noise: Any, numbers: NDArray[Any]) -> NDArray[np.int64]:
-    return np.asarray(noise.sample(numbers.size), np.int64).reshape(numbers.shape)
 
 
 def begun_run(

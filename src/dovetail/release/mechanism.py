@@ -18,6 +18,7 @@ from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import MOST_CELLS, Constant, written
 from dovetail.query.measures import Component
 from dovetail.query.partitions import Cell, Discovered
+from dovetail.sampling import sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def _noised_array(
 ) -> Iterator[tuple[int, ...]]:
     """Yield the noisy integers of each cell, drawn as arrays; Python adds where 64 bits could overflow."""
     blocks = [
-        np.reshape(noise.sample(len(true) * component.parts), (len(true), component.parts))
+        sample(noise, (len(true), component.parts))
         for component, noise in zip(components, noises, strict=True)
     ]
     drawn = np.concatenate(blocks, axis=1)
@@ -126,6 +127,6 @@ def _read_cell(question: CheckedQuery, cell: Sequence[Any]) -> Cell:
 
 
 def draws(noise: IntegerNoise, count: int) -> list[int]:
-    """Draw noise for `count` cells."""
-    drawn: list[int] = noise.sample(count).tolist()  # type: ignore[union-attr]
+    """Draw noise for `count` cells with fresh bits: nothing that a release draws lay in memory before."""
+    drawn: list[int] = sample(noise, count).tolist()
     return drawn

@@ -17,14 +17,12 @@ from dovetail.errors import InvalidParameter
 
 from .bits import BitSource
 from .buffers import Scratch
-from .settle import settled, settled_one
+from .settle import ONE_BY_ONE, settled, settled_one
 from .tables import Tables
 
 CHUNK = 1 << 16
 # Up to here the fixed cost of the chunks' buffers is more than the draws cost.
 FEW = 1 << 14
-# So many open draws are settled one by one in the time that arrays take for any number.
-_ONE_BY_ONE = 12
 _HEAD = np.dtype("<u2")
 _CHUNKS_AT_ONCE = 64
 _INT64_END = 1 << 63
@@ -82,7 +80,7 @@ class Sampler(Tables):
         tails: NDArray[Any],
         source: BitSource,
     ) -> None:
-        if where.size > _ONE_BY_ONE:
+        if where.size > ONE_BY_ONE:
             self._settle(drawn, [(where, heads.take(where), tails.take(where))], source)
             return
         for position in where.tolist():

@@ -14,6 +14,8 @@ from .tables import Tables
 from .uniform import Uniform, last_above
 
 _MIDDLE = 1 << 63
+ONE_BY_ONE = 12
+"""So many open draws are settled one by one in the time that arrays take for any number."""
 
 
 def settled(
@@ -56,8 +58,13 @@ def _checked(
         places[refused] = fresh & masks.take(refused)
         coins = np.frombuffer(source.read(4 * refused.size), dtype="<u4")
         again = refused[coins < tables.checks.shares.take(rows.take(refused))]
-        if again.size:
+        if again.size > ONE_BY_ONE:
             places[again] = _checked(tables, steps[again], places[again], source)
+        else:
+            for position in again.tolist():
+                mask, row = masks.item(position), rows.item(position)
+                flip = mask if steps.item(position) < tables.spans.middle else 0
+                places[position] = _kept_place(tables, places.item(position), mask, flip, row, source)
     return places
 
 
@@ -91,12 +98,16 @@ def exactly(tables: Tables, word: int, tail: int, source: BitSource) -> int:
 
 def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source: BitSource) -> int:
     """Return a value of a block, by the word of its place and a check where the row is not 0."""
-    flip = mask if lowest < 0 else 0
     place = tail & mask
-    checked = row > 0
-    while checked and not tables.checks.keep_one(
-        place ^ flip, row, int.from_bytes(source.read(8), "little"), source
-    ):
+    return lowest + (
+        _kept_place(tables, place, mask, mask if lowest < 0 else 0, row, source) if row else place
+    )
+
+
+def _kept_place(tables: Tables, place: int, mask: int, flip: int, row: int, source: Source) -> int:
+    """Return a place that is due for a check if it stays, and another one if it does not."""
+    while not tables.checks.keep_one(place ^ flip, row, int.from_bytes(source.read(8), "little"), source):
         place = int.from_bytes(source.read(tables.draw_bytes - 2), "little") & mask
-        checked = int.from_bytes(source.read(4), "little") < tables.checks.shares.item(row)
-    return lowest + place
+        if int.from_bytes(source.read(4), "little") >= tables.checks.shares.item(row):
+            break
+    return place
