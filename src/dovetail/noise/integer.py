@@ -12,9 +12,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
-from dovetail import sampling
 from dovetail.exact import precision
 from dovetail.exact.bisection import least_whole
+from dovetail.sampling import GeometricRun
+from dovetail.sampling.ready_draws import sample_ready
 
 from .arrays import Floats, blockwise, lookup, one_minus
 from .expect import expect_integer
@@ -46,7 +47,7 @@ class IntegerNoise(Noise):
         return inf
 
     @property
-    def runs(self) -> tuple[sampling.GeometricRun, ...] | None:
+    def runs(self) -> tuple[GeometricRun, ...] | None:
         """The stretches of constant decay of |Y|, or None where there are none; the sampler uses them."""
         return None
 
@@ -157,7 +158,7 @@ class IntegerNoise(Noise):
 
         Small arrays come from a block of draws that this process keeps ready; `sampling.sample` keeps none.
         """
-        return sampling.sample_ready(self, size, out=out)
+        return sample_ready(self, size, out=out)
 
 
 def _nearer_tail(x: Floats) -> Floats:

@@ -104,7 +104,7 @@ def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source:
     )
 
 
-def _kept_place(tables: Tables, place: int, mask: int, flip: int, row: int, source: Source) -> int:
+def _kept_place(tables: Tables, place: int, mask: int, flip: int, row: int, source: BitSource) -> int:
     """Return a place that is due for a check if it stays, and another one if it does not."""
     while not tables.checks.keep_one(place ^ flip, row, int.from_bytes(source.read(8), "little"), source):
         place = int.from_bytes(source.read(tables.draw_bytes - 2), "little") & mask
