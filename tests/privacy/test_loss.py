@@ -25,6 +25,8 @@ from dovetail.noise import (
     TruncatedGeometric,
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss
+from dovetail.privacy.atoms import Atoms
+from dovetail.privacy.composition import OneWay
 from loss_oracle import geometric_noises, never_below_and_close, simple_rates
 
 
@@ -314,6 +316,14 @@ class TestFromPmfs:
         assert loss.epsilon_at(0.18) == inf
         assert loss.epsilon_at(0.2) < 1e-12
         assert loss.charge().epsilon is None
+
+    @pytest.mark.parametrize("uses", [1, 2, 7, 60])
+    @pytest.mark.parametrize("share", [2.0**-2, 2.0**-20, 1 - 2.0**-10])
+    def test_outcomes_of_one_side_only_are_counted_from_above(self, share, uses):
+        atoms = Atoms(np.array([1.0]), np.log([1 - share]), inf, infinite=share, unmatched=share)
+        exact = 1 - (1 - Fraction(share)) ** uses
+        for found in (OneWay(((atoms, uses),)).infinite(), OneWay(((atoms, uses),)).unmatched()):
+            assert exact <= Fraction(found) <= min(exact * (1 + Fraction(1, 10**12)), 1)
 
     def test_disjoint_outcomes_lose_everything(self):
         loss = PrivacyLoss.from_pmfs([1, 0], [0, 1])

@@ -23,7 +23,7 @@ from dovetail.noise import (
     TruncatedGeometric,
 )
 from dovetail.privacy import PrivacyLoss, privacy_loss, profile
-from dovetail.privacy.fourier import tilted
+from dovetail.privacy.fourier import Placed, dominating, tilted
 from loss_oracle import geometric_noises, simple_rates
 
 # Rates so far apart that no lattice holds both, uses without end, losses without a common unit.
@@ -214,3 +214,11 @@ def test_losses_of_which_a_list_is_uneven_are_bounded_from_above():
     loss = privacy_loss(noise, sensitivity=10**6).compose(10**7)
     assert loss.delta(0) == pytest.approx(1, abs=1e-6)
     assert loss.epsilon_at("1e-12") > 1.1e9
+
+
+def test_no_epsilon_has_a_delta_below_the_chance_of_an_infinite_loss():
+    finite = privacy_loss(Geometric(1)).forward.parts[0][0]
+    composed = profile.Profile(Placed(((finite, 3),), dominating), infinite=0.25)
+    assert composed.epsilon(0.2) == inf
+    assert composed.epsilon(0.3) <= 3
+    assert composed.delta(100) >= 0.25

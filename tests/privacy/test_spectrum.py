@@ -81,3 +81,15 @@ def test_losses_that_no_lattice_holds_are_bounded_and_not_listed() -> None:
     assert wide.zeta <= wide.epsilon
     with pytest.raises(dv.InvalidParameter, match="so few uses"):
         _ = wide.atoms
+
+
+def test_a_sketch_of_many_atoms_is_short_and_keeps_mass_and_mean() -> None:
+    """Moments that need not be exact are taken from it; whatever is grouped, the mass stays where it was."""
+    steps = np.cumsum(1 + np.arange(20_000) % 3) - 7_000
+    log_masses = -np.abs(steps) / 3_000.0
+    places, totals = Factor(steps, log_masses, 1).sketch
+    assert 2_000 < len(places) <= 4_097
+    weights, masses = np.exp(totals), np.exp(log_masses)
+    assert weights.sum() == pytest.approx(masses.sum(), rel=1e-12)
+    assert (weights * places).sum() == pytest.approx((masses * steps).sum(), rel=1e-12)
+    assert (weights * places**2).sum() == pytest.approx((masses * steps.astype(float) ** 2).sum(), rel=1e-3)

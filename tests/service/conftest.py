@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,12 @@ def started(tmp_path: Path) -> Iterator[Callable[..., House]]:
 def opened() -> Callable[..., House]:
     """Return what starts a service in a folder."""
     return open_house
+
+
+@pytest.fixture
+def second(house: House) -> Iterator[Desk]:
+    """Return the curator of the house at another worker: another process would share the ledger alone."""
+    ledger = Ledger.open(house.settings.ledger)
+    app = create_app(house.settings, ledger)
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+        yield replace(house.carl, client=client)

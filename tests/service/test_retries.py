@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-from fastapi.testclient import TestClient
-
 from dovetail.ledger import Ledger
 from dovetail.ledger.replies import Claimed, KeyClaim
-from dovetail.service.app import create_app
-
-
-@pytest.fixture
-def second(house: Any) -> Iterator[Any]:
-    """Return the curator of the house at another worker: another process would share the ledger alone."""
-    ledger = Ledger.open(house.settings.ledger)
-    app = create_app(house.settings, ledger)
-    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
-        yield replace(house.carl, client=client)
 
 
 def test_a_retry_at_another_worker_gets_the_same_reply(house: Any, second: Any) -> None:

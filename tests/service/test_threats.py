@@ -206,6 +206,15 @@ def test_a_cookie_is_for_the_services_own_pages(house: Any) -> None:
     assert house.client.post("/v1/datasets/adult/quotes", json=COUNT, headers=split).status_code == 403
 
 
+def test_origins_matter_for_cookies_alone(house: Any) -> None:
+    cookie, foreign = signed_in(house), {"Origin": "https://evil.example"}
+    assert house.client.get("/v1/me", headers=cookie | foreign).status_code == 200
+    key = {"Authorization": f"Bearer {house.ann.key}"}
+    for sent, status in ((foreign, 401), (key | foreign, 200), (key | cookie | foreign, 200)):
+        reply = house.client.post("/v1/datasets/adult/quotes", json=COUNT, headers=sent)
+        assert reply.status_code == status, reply.text
+
+
 def test_a_cookie_ends_with_its_key_and_cannot_be_made(house: Any) -> None:
     cookie = signed_in(house)
     forged = {"Cookie": f"dovetail_session={sealed(house.carl.key.split('_')[1], b'x' * 32)}"}
@@ -352,3 +361,6 @@ def test_every_reply_has_the_headers_that_browsers_obey(house: Any) -> None:
         assert "require-trusted-types-for 'script'" in reply.headers["content-security-policy"]
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in reply.headers
+        assert len(reply.headers["x-request-id"]) == 16
+    refused = house.nobody.get("/v1/me")
+    assert refused.headers["x-request-id"] == refused.json()["id"]

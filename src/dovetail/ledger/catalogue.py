@@ -63,7 +63,7 @@ class Catalogue:
 
     @property
     def changed(self) -> int:
-        """The number of the last event that changed a dataset, a person or a grant."""
+        """The number of the last event that changed a dataset or its names, a person or a grant."""
         with self._store.reading() as connection:
             return int(connection.execute(select(head_row.c.settings)).scalar_one())
 

@@ -25,7 +25,7 @@ from . import chain
 from .chain import Event, Head, canonical
 from .failures import row_moved
 from .prepared_statements import forget, run, run_all
-from .schema import datasets, events, grants, ledger, people, principals
+from .schema import datasets, events, grants, ledger, names, people, principals
 from .state import columns_of, moved, share
 
 _ADVANCE = (
@@ -34,8 +34,8 @@ _ADVANCE = (
     .values({name: bindparam(name) for name in ("sequence", "hash", "state", "witness", "settings")})
 )
 _RECORD = insert(events)
-# What `recall` may keep; a change of any makes every process read them again.
-_SETTINGS = frozenset((datasets, principals, people, grants))
+# What `recall` and the processes of a service may keep; a change of any makes all of them read it again.
+_SETTINGS = frozenset((datasets, names, principals, people, grants))
 _EVENT = select(events).where(events.c.sequence == bindparam("number"))
 
 

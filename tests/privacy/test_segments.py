@@ -1,0 +1,49 @@
+"""The loss of a shift: the masses of single outcomes and of buckets, against sums in 40 digits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from dovetail.noise import Geometric, TruncatedGeometric
+from dovetail.privacy import privacy_loss
+
+
+@pytest.mark.parametrize(
+    ("rate", "bound", "shift"), [("0.3", 10, 1), ("0.3", 10, 3), ("2", 4, 9), ("2", 4, 8)]
+)
+def test_what_the_moved_noise_cannot_give_is_counted_from_above(rate: str, bound: int, shift: int) -> None:
+    loss = privacy_loss(TruncatedGeometric(rate, bound), sensitivity=shift)
+    with mpmath.workdps(40):
+        weights = {k: mpmath.exp(-mpmath.mpf(rate) * abs(k)) for k in range(-bound, bound + 1)}
+        exact = mpmath.fsum(w for k, w in weights.items() if k - shift < -bound) / mpmath.fsum(
+            weights.values()
+        )
+        assert 0 <= mpmath.mpf(loss.forward.infinite()) - exact < 1e-12
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_buckets_hold_no_less_than_their_outcomes_on_either_side(sign: int) -> None:
+    """Between 1 and 5,999 the loss falls from outcome to outcome; buckets of it begin after 0."""
+    rate, shift = Fraction(1, 4000), 6000
+    ranges = privacy_loss(Geometric(rate), sensitivity=shift).forward.parts[0][0].ranges
+    assert ranges is not None
+    ranges = ranges if sign > 0 else ranges.mirrored()
+    top = float(rate * shift) - 2e-4
+    within = (ranges.high - ranges.low > 1e-6) | (np.abs(ranges.low) < top) & (np.abs(ranges.high) < top)
+    with mpmath.workdps(40):
+        step = mpmath.exp(-mpmath.mpf(1) / 4000)
+        share = (1 - step) / (1 + step)
+        exact = share * mpmath.fsum(step**k for k in range(1, shift))
+        found = mpmath.fsum(mpmath.exp(mpmath.mpf(each)) for each in ranges.log_masses[within].tolist())
+        assert 0 <= found - exact < 1e-12
+        # Above a limit lie the outcomes below a place, which is a whole number here, or those beyond it.
+        for limit in (-1.2, -0.3, 0.0, 0.7, 1.4):
+            place = round((shift - sign * limit * 4000) / 2)
+            tail = share / (1 - step)
+            above = 1 - tail * step**place if sign > 0 else tail * step ** (place + 1)
+            beyond = mpmath.fsum(mpmath.exp(each) for each in ranges.log_masses[ranges.high > limit].tolist())
+            assert 0 <= beyond - above < 2e-3

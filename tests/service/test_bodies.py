@@ -1,0 +1,109 @@
+"""Values that bodies hold, at the edges of what is allowed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from dovetail.errors import InvalidParameter, MissingPrice
+from dovetail.noise import Geometric
+from dovetail.privacy import Budget
+from dovetail.service.bodies import (
+    check_sql,
+    idempotency_key,
+    read_budget,
+    read_noise,
+    read_pacing,
+    read_payment,
+    read_queries,
+)
+from dovetail.service.problems import Refused
+from dovetail.service.settings import Limits
+
+NOISE = {"kind": "piecewise-geometric", "rates": ["0.5"], "breaks": []}
+
+
+def test_limits_themselves_are_allowed() -> None:
+    limits = Limits(batch=2, sql=10)
+    assert len(read_queries([{"ask": "count"}] * 2, limits)) == 2
+    assert check_sql("x" * 10, limits) == "x" * 10
+    for refused in (
+        lambda: read_queries([{"ask": "count"}] * 3, limits),
+        lambda: check_sql("x" * 11, limits),
+    ):
+        with pytest.raises(Refused) as caught:
+            refused()
+        assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("said", "budget"),
+    [
+        ({"epsilon": 1}, Budget.pure(1)),
+        ({"epsilon": 1, "delta": 0}, Budget.pure(1)),
+        ({"epsilon": "1", "delta": "0", "currency": "pure"}, Budget.pure(1)),
+        ({"epsilon": 1, "delta": "1e-6"}, Budget.approximate(1, "1e-6")),
+        ({"epsilon": 1, "zeta": "0.5"}, Budget.zeta("0.5", max_epsilon=1)),
+        ({"epsilon": 1, "delta": "1e-6", "zeta": "0.5"}, None),
+        ({"epsilon": 1, "delta": "1e-6", "currency": "pure"}, None),
+        ({"epsilon": 1, "rows": 5}, None),
+        ({"delta": "1e-6"}, None),
+        ([1], None),
+    ],
+)
+def test_a_budget_is_what_its_members_say(said: Any, budget: Budget | None) -> None:
+    if budget is not None:
+        assert read_budget("budget", said) == budget
+    else:
+        with pytest.raises(InvalidParameter):
+            read_budget("budget", said)
+
+
+@pytest.mark.parametrize("said", [5, None, {}, {"kind": []}, {**NOISE, "rates": 5}, {**NOISE, "more": 1}])
+def test_what_describes_no_noise_is_refused(said: Any) -> None:
+    assert read_noise(NOISE) == Geometric("0.5")
+    with pytest.raises(InvalidParameter):
+        read_noise(said)
+
+
+def test_a_pace_is_at_most_a_minute() -> None:
+    assert [read_pacing(said) for said in (None, 0, "0.5", 60)] == [None, 0.0, 0.5, 60.0]
+    for wrong in (61, -1, True, False, "soon"):
+        with pytest.raises(InvalidParameter):
+            read_pacing(wrong)
+
+
+def test_a_sensitivity_goes_with_a_noise_and_is_at_least_1() -> None:
+    assert read_payment({"noise": NOISE, "sensitivity": 3}, [], None).sensitivity == 3
+    assert read_payment({"noise": NOISE}, [], None).sensitivity == 1
+    assert read_payment({"noise": NOISE, "sensitivity": 2**52}, [], None).sensitivity == 2**52
+    for wrong in (0, -1, 2**52 + 1, "1.5"):
+        with pytest.raises(InvalidParameter, match="sensitivity"):
+            read_payment({"noise": NOISE, "sensitivity": wrong}, [], None)
+
+
+def test_how_an_answer_is_paid_is_one_of_the_known_ways() -> None:
+    assert read_payment({"within": 5, "spend": None}, [], "k").within == Fraction(5)
+    assert read_payment({"queries": 3, "within": 5}, [], None).queries == 3
+    assert read_payment({"queries": 3, "noise": NOISE}, [], None).queries == 3
+    with pytest.raises(MissingPrice):
+        read_payment({"queries": 3, "spend": {"epsilon": 1}}, [], None)
+    with pytest.raises(InvalidParameter):
+        read_payment({"within": 5, "seed": 1}, [], None)
+
+
+@pytest.mark.parametrize(
+    ("key", "fits"),
+    [("k", True), ("k" * 200, True), ("k" * 201, False), ("", False), ("é", False), ("a\tb", False)],
+)
+def test_an_idempotency_key_has_1_to_200_printable_characters(key: str, fits: bool) -> None:
+    request = Request({"type": "http", "headers": [(b"idempotency-key", key.encode("latin-1"))]})
+    if fits:
+        assert idempotency_key(request) == key
+    else:
+        with pytest.raises(Refused) as caught:
+            idempotency_key(request)
+        assert caught.value.status == 400

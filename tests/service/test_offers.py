@@ -1,0 +1,52 @@
+"""The datasets of a process follow the registry, which other processes change too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dovetail as dv
+from dovetail.service import offers
+
+
+def test_what_another_worker_changes_is_seen(
+    house: Any, second: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offers, "_FRESH", 0.0)
+    assert house.ann.get("/v1/datasets/adult").status_code == 200
+    assert second.send("PATCH", "/v1/datasets/adult", json={"name": "census"}).status_code == 200
+    assert house.ann.get("/v1/datasets/census").status_code == 200
+    assert house.ann.get("/v1/datasets/adult").status_code == 404
+    assert second.send("PATCH", "/v1/datasets/census", json={"retired": True}).status_code == 200
+    body = {"question": {"ask": "count"}, "pay": {"within": 10}}
+    assert house.ann.post("/v1/datasets/census/quotes", body).status_code == 409
+
+
+def test_the_registry_is_asked_once_in_a_while_and_read_when_it_has_changed(
+    house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, now = house.app.service.offers, [1000.0]
+    read: list[float] = []
+    entries = house.ledger.catalogue.entries
+    monkeypatch.setattr(offers, "monotonic", lambda: now[0])
+    monkeypatch.setattr(type(house.ledger.catalogue), "entries", lambda _: read.append(now[0]) or entries())
+    held.refresh()
+    now[0] += 0.6
+    held.refresh()
+    assert read == []
+    house.carl.send("PATCH", "/v1/datasets/adult", json={"name": "census"})
+    now[0] += 0.6
+    held.refresh()
+    assert read
+
+
+def test_a_service_that_closes_lets_go_of_all_rows(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, closed = house.app.service.offers, list[Any]()
+    offer = held.find("adult")
+    offer.by_vintages["2026",] = whole = object.__new__(dv.Session)
+    with monkeypatch.context() as patch:
+        patch.setattr(dv.Session, "close", lambda session: closed.append(session))
+        held.close()
+    offer.by_vintages.clear()
+    assert closed == [whole, offer.session]

@@ -1,0 +1,43 @@
+"""Bodies at the edges of what is read: their depth, the length of numbers, each member once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dovetail.service.problems import Refused
+from dovetail.service.strict_json import check_depth, read_json
+
+
+@pytest.mark.parametrize(
+    ("body", "depth"),
+    [(b"1", 0), (b"[]", 1), (b"[[],[],{}]", 2), (b'{"a": {"b": []}}', 3), (b'["[[{", "\\"[["]', 1)],
+)
+def test_a_body_may_be_as_deep_as_said_and_no_deeper(body: bytes, depth: int) -> None:
+    check_depth(body, depth)
+    if depth:
+        with pytest.raises(Refused) as caught:
+            check_depth(body, depth - 1)
+        assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("7" * 1000, int("7" * 1000)), ("0." + "1" * 998, Decimal("0." + "1" * 998)), ("1e5", Decimal("1e5"))],
+    ids=["whole", "decimal", "exponent"],
+)
+def test_a_number_is_exact_up_to_a_thousand_characters(text: str, found: Any) -> None:
+    assert read_json(text.encode(), 0) == found
+    with pytest.raises(Refused):
+        read_json((text[:1] + "1" * (1001 - len(text)) + text[1:]).encode(), 0)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"a": 1, "a": 1}', b"NaN", b"-Infinity", b'"\\ud800"', b"\xff", b"[1,]", b""]
+)
+def test_what_is_not_strictly_json_is_refused(body: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        read_json(body, 5)
+    assert (caught.value.status, caught.value.code) == (400, "invalid-body")
