@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator
 from dovetail.service.app import routes
 
 _PLACE = "#/components/schemas/"
+_making = Lock()
 seen: set[tuple[str, str, str]] = set()
 """Path, method and status of every reply that was compared."""
 
@@ -33,8 +35,14 @@ def check_reply(method: str, path: str, status: int, media: str, body: Any) -> N
         assert not errors, f"{method} {path} {status}: {_deepest(errors)}"
 
 
-@cache
 def _description() -> dict[str, Any]:
+    # Only one thread makes it: making it sets warnings aside, which Python does for all threads at once.
+    with _making:
+        return _described()
+
+
+@cache
+def _described() -> dict[str, Any]:
     return routes().openapi()
 
 

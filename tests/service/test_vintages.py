@@ -12,6 +12,7 @@ import pytest
 import dovetail as dv
 from dovetail.engines.aggregation import true_cells
 from dovetail.ledger import Ledger
+from dovetail.online.occupied_cells import OccupiedCells
 from dovetail.privacy import Budget
 from dovetail.service.settings import Declared
 
@@ -139,6 +140,60 @@ def test_a_plan_is_for_the_vintages_that_it_was_opened_for(clinic: Any) -> None:
     answers = "/v1/datasets/visits/answers"
     assert clinic.ann.post(answers, asked | {"vintages": ["January"]}).status_code == 200
     assert clinic.ann.post(answers, asked | {"vintages": ["February"]}).status_code == 400
+
+
+RUN = {"columns": ["ward"], "queries": 5, "base": "histogram", "updates": 0, "spend": {"epsilon": "0.25"}}
+
+
+def test_a_run_is_about_the_vintages_that_it_was_opened_for(clinic: Any) -> None:
+    """Also where both months are read from one file, and after a restart of the run."""
+    clinic.ledger.account("visits").declare_disjoint()
+    for label in LABELS:
+        assert clinic.carl.post("/v1/datasets/visits/vintages", {"label": label}).status_code == 201
+    found = {}
+    for chosen in SUBSETS[:3]:
+        wish = RUN | {"vintages": list(chosen)}
+        quoted = clinic.ann.post("/v1/datasets/visits/runs/quotes", wish).json()
+        opened = clinic.ann.post("/v1/datasets/visits/runs", wish)
+        assert opened.status_code == 201, opened.text
+        assert quoted["vintages"] == opened.json()["vintages"] == list(chosen)
+        assert quoted["price"] == opened.json()["price"]
+        again = clinic.ann.post("/v1/datasets/visits/runs", wish).json()
+        assert again["id"] == opened.json()["id"]
+        found[chosen] = opened.json()["id"]
+    assert len(set(found.values())) == 3
+    # Each vintage bears its own run and the one about both.
+    listed = clinic.carl.get("/v1/datasets/visits/vintages").json()["vintages"]
+    assert [each["all"]["spent"]["epsilon"] for each in listed] == ["0.5", "0.5"]
+    clinic.app.service.offers.find("visits").runs.clear()
+    for chosen, run in found.items():
+        asked = {"question": {"ask": "count"}}
+        first = clinic.ann.post(f"/v1/runs/{run}/answers", asked)
+        assert first.status_code == 200, first.text
+        assert first.json()["answers"][0]["vintages"] == list(chosen)
+        assert clinic.bob.post(f"/v1/runs/{run}/answers", asked).status_code == 404
+    shown = clinic.ann.get("/v1/runs").json()["runs"]
+    assert [each["vintages"] for each in shown] == [list(chosen) for chosen in found]
+    clinic.ledger.verify()
+
+
+def test_a_run_reads_the_rows_of_its_vintages(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, seen = OccupiedCells.read, list[int]()
+
+    def noted(*given: Any) -> OccupiedCells:
+        found = read(*given)
+        seen.append(int(found.counts.sum()))
+        return found
+
+    monkeypatch.setattr(OccupiedCells, "read", noted)
+    for label in LABELS:
+        declare(clinic, "visits", label)
+    for chosen in SUBSETS[:3]:
+        opened = clinic.ann.post("/v1/datasets/visits/runs", RUN | {"vintages": list(chosen)})
+        assert opened.status_code == 201, opened.text
+    assert seen == [5, 8, 13]
+    refused = clinic.ann.post("/v1/datasets/visits/runs", RUN | {"vintages": ["March"]})
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "vintage")
 
 
 def twin(folder: Path, name: str, budget: Budget, first: Path) -> Ledger:

@@ -144,14 +144,14 @@ class RemoteSession(AskingMarginals):
         """Design an online run and return its price, as `Session.quote_online`; nothing is read or spent."""
         from .remote_run import RemoteRunDesign, request
 
-        body = request(columns, queries, run)
+        body = request(columns, queries, run) | self._vintages
         return RemoteRunDesign(self._connection.post(f"{self._path}/runs/quotes", body))
 
     def online(self, *columns: str, queries: int, **run: Any) -> RemoteRun:
         """Pay once, then ask counts of these columns as often as you like, as `Session.online`."""
         from .remote_run import RemoteRun, request
 
-        body = request(columns, queries, run)
+        body = request(columns, queries, run) | self._vintages
         told = self._connection.post(f"{self._path}/runs", body, once=new_request())
         return RemoteRun(self._connection, told, lambda query: query.checked(self._table))
 

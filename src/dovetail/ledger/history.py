@@ -16,7 +16,7 @@ from dovetail.privacy.charge import Charge
 from .pen import event_at
 from .registry import first_name
 from .schema import plans, requests
-from .vintages import listed
+from .vintages import labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,8 @@ def _asked(connection: Connection, row: Any) -> Asked:
         None if closing is None else datetime.fromisoformat(closing.at),
         Charge.from_dict(content["charge"]) if "charge" in content else None,
         None if row.plan is None else _plan_id(connection, row.plan),
-        _labels(connection, row.dataset, row.vintages) if row.vintages else (),
+        labels(connection, row.dataset, row.vintages),
     )
-
-
-def _labels(connection: Connection, dataset: int, numbers: str) -> tuple[str, ...]:
-    labels = {each.id: each.label for each in listed(connection, dataset)}
-    return tuple(labels[number] for number in json.loads(numbers))
 
 
 def _plan_id(connection: Connection, plan: int) -> str:

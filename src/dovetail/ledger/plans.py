@@ -20,6 +20,7 @@ from .prepared_statements import run
 from .principals import public_id
 from .schema import plans
 from .text import composed, digest
+from .vintages import labels
 
 MOST_SLOTS = 2**31
 
@@ -136,7 +137,9 @@ def plan_state(connection: Connection, row: Row) -> PlanState:
     content = json.loads(event_at(connection, row["id"]).content)
     charge = Charge.from_dict(content["charge"])
     name, public, shared = row["name"] or None, row["public"], bool(row["shared"])
-    return PlanState(row["id"], content["body"], charge, row["slots"], row["left"], name, public, shared)
+    about = labels(connection, row["dataset"], row["vintages"])
+    left = (row["slots"], row["left"])
+    return PlanState(row["id"], content["body"], charge, *left, name, public, shared, about)
 
 
 def all_plans(connection: Connection, dataset: int) -> list[PlanState]:

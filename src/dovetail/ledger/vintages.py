@@ -81,6 +81,14 @@ def numbers(connection: Connection, dataset: int, labels: Sequence[str]) -> str:
     return _numbers(_found(known, labels)) if labels else ""
 
 
+def labels(connection: Connection, dataset: int, marked: str) -> tuple[str, ...]:
+    """Return the labels of the vintages that requests and plans are marked with; none stands for all rows."""
+    if not marked:
+        return ()
+    known = {each.id: each.label for each in listed(connection, dataset)}
+    return tuple(known[number] for number in json.loads(marked))
+
+
 def _found(known: Mapping[str, Vintage], labels: Sequence[str]) -> list[Vintage]:
     for label in labels:
         if label not in known:

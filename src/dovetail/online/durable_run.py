@@ -282,6 +282,7 @@ class Online:
             budget.remaining(self._standing.spent),
             stored=stored,
             plan=self.plan.id,
+            vintages=self.plan.vintages,
             parts=given.parts,
         )
 

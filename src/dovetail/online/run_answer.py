@@ -79,6 +79,7 @@ class RunAnswer(Answer):
             "rows": self.rows(),
             "level": decimal_text(self.level),
             "run": self.plan,
+            "vintages": list(self.vintages),
             "answered_at": self.answered_at.isoformat(),
             "stored": self.stored,
             "bounded": self.bounded,

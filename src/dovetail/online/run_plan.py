@@ -61,7 +61,7 @@ class RunAccount(Protocol):
     @property
     def version(self) -> str | None: ...
     def standing(self, plans_of: str | None = None) -> Standing: ...
-    def plans_of(self, analyst: str) -> Sequence[PlanState]: ...
+    def usable_plans(self, analyst: str) -> Sequence[PlanState]: ...
     def plan_state(self, number: int) -> PlanState: ...
     def thresholds(self, run: int) -> tuple[int, int]: ...
     def reserve(self, request: Request) -> Reservation | StoredAnswer: ...
@@ -79,8 +79,8 @@ class RunAccount(Protocol):
 class RunPlan:
     """A run as it was opened: paid once, whatever is asked.
 
-    `asked` is what its opener asked for, `charge` what was paid. One slot is for the measurement at the
-    opening (the base, or the number of rows), all others are updates.
+    `asked` is what its opener asked for, about the rows of `vintages`, `charge` what was paid. One slot is
+    for the measurement at the opening (the base, or the number of rows), all others are updates.
     """
 
     id: int
@@ -90,6 +90,7 @@ class RunPlan:
     base_noise: IntegerNoise | None
     guard: Guard | None
     charge: Charge
+    vintages: tuple[str, ...] = ()
 
     @property
     def updates(self) -> int:
@@ -135,12 +136,12 @@ def stored_run(state: PlanState) -> RunPlan | None:
     assert noise is None or isinstance(noise, IntegerNoise)
     guard = None if said["guard"] is None else Guard.from_dict(said["guard"])
     shape = tuple(said["shape"])
-    return RunPlan(state.id, said["asked"], shape, said["base"], noise, guard, state.charge)
+    return RunPlan(state.id, said["asked"], shape, said["base"], noise, guard, state.charge, state.vintages)
 
 
 def found_run(account: RunAccount | None, asked: Mapping[str, Any], analyst: str) -> RunPlan | None:
-    """Return the run that was opened for the very same before."""
-    states = [] if account is None else account.plans_of(analyst)
+    """Return the run that was opened for the very same before, about the same vintages."""
+    states = [] if account is None else account.usable_plans(analyst)
     runs = (stored_run(state) for state in states)
     return next((run for run in runs if run is not None and run.asked == asked), None)
 

@@ -76,7 +76,10 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """A plan as the account keeps it: paid once, `left` of `slots` answers still to give."""
+    """A plan as the account keeps it: paid once, `left` of `slots` answers still to give.
+
+    `vintages` are the labels of the rows that it is for, none for all of them.
+    """
 
     id: int
     body: str
@@ -86,6 +89,7 @@ class PlanState:
     name: str | None = None
     public: str = ""
     shared: bool = False
+    vintages: tuple[str, ...] = ()
 
 
 class Account(Protocol):

@@ -50,6 +50,7 @@ ROUTERS = (
     datasets.router,
     vintages.router,
     questions.router,
+    questions.answering,
     answers.router,
     plans.router,
     runs.router,

@@ -342,6 +342,7 @@ class RunOffer(TypedDict):
 
     id: None
     dataset: str
+    vintages: list[str]
     queries: int
     base: Any
     updates: int
@@ -356,6 +357,7 @@ class RunForm(TypedDict):
 
     id: str
     dataset: str
+    vintages: list[str]
     columns: list[str]
     queries: int
     base: Any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Lock
 from time import monotonic
@@ -14,6 +13,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from dovetail.ledger import Ledger
 
+from .answer_pool import AnswerPool
 from .authentication import Caller
 from .curator_reply_types import Verified
 from .logs import Log
@@ -35,7 +35,7 @@ class Service:
         self.log, self.metrics = Log(settings.log_requests), Metrics()
         self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
         self.offers.refresh(now=True)
-        self.pool = ThreadPoolExecutor(settings.threads, thread_name_prefix="answer")
+        self.pool = AnswerPool(settings.threads)
         self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
         self.verified: tuple[float, Verified] | None = None
         self.verifying = Lock()
@@ -82,6 +82,6 @@ class Service:
 
     def close(self) -> None:
         """Finish what is being answered, then let go of data and ledger."""
-        self.pool.shutdown(wait=True)
+        self.pool.close()
         self.offers.close()
         self.ledger.close()

@@ -18,13 +18,12 @@ from dovetail.privacy import Budget
 from dovetail.release.recall import asked_of, recalled
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
+from dovetail.service.patience import under_way
 from dovetail.service.problems import Refused, not_found
 from dovetail.service.replies import TAGGED, reply, service_of, tagged
 from dovetail.service.reply_types import History, HistoryLine, Recalled, Reply, Running, State
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
-
-from .questions import under_way
 
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 
 from dovetail.answers import Answer, Quote
 from dovetail.answers.layout import laid_out
-from dovetail.errors import BudgetExceeded, LedgerBusy
+from dovetail.errors import BudgetExceeded
 from dovetail.ledger import DatasetAccount
 from dovetail.query import Workload
 from dovetail.query.sql import Selection
@@ -32,12 +30,11 @@ from dovetail.service.offers import Offer
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import Answered, QuoteForm, Reply, Running
-from dovetail.service.routing import KeyRoute
+from dovetail.service.routing import AnswerRoute, KeyRoute
 from dovetail.service.service import Service
 
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
-_LONGEST = 600.0
-T = TypeVar("T")
+answering = APIRouter(route_class=AnswerRoute, tags=["Questions"])
 
 
 @router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
@@ -48,51 +45,13 @@ def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
     return reply(asker.form(asker.told(offered)))
 
 
-@router.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
-async def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | Reply[Running]:
+@answering.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
+def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | Reply[Running]:
     """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
-    key, service = idempotency_key(request), service_of(request)
-    askers = list[Asker]()
-
-    def work() -> Reply[Answered]:
-        askers.append(Asker.of(name, request, body.vintages))
-        return reply(askers[0].answer(body, key))
-
-    def running() -> str | None:
-        return askers[0].running(key) if askers else None
-
-    return await within_patience(service, work, running)
-
-
-async def within_patience(
-    service: Service, work: Callable[[], Reply[T]], running: Callable[[], str | None]
-) -> Reply[T] | Reply[Running]:
-    """Return the reply, or where to look for it if it takes long or another attempt is at work."""
-    future = asyncio.wrap_future(service.pool.submit(work))
-    patience, waited = service.settings.limits.patience, 0.0
-    while True:
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), patience)
-        except TimeoutError:
-            waited += patience
-            public = await run_in_threadpool(running)
-            if public is not None or waited > _LONGEST:
-                # Whatever becomes of it stands in the record.
-                future.add_done_callback(lambda done: done.exception())
-                if public is None:
-                    raise LedgerBusy("The answer takes too long.", "Try again with the same key.") from None
-                return under_way(public)
-        except LedgerBusy:
-            public = await run_in_threadpool(running)
-            if public is None:
-                raise
-            return under_way(public)
-
-
-def under_way(public: str) -> Reply[Running]:
-    """Return where the answer will be."""
-    running: Running = {"id": public, "state": "running"}
-    return reply(running, 202, Location=f"/v1/answers/{public}", Retry_After="1")
+    key = idempotency_key(request)
+    asker = Asker.of(name, request, body.vintages)
+    request.state.running = lambda: asker.running(key)
+    return reply(asker.answer(body, key))
 
 
 class Asker:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import (
+    VINTAGES,
     Body,
     GivenBudget,
     GivenQuestion,
@@ -70,6 +71,7 @@ class RunWish(Body):
     spend: GivenBudget | None = None
     promise: Any = "0.95"
     most_cells: Any = _MOST_CELLS
+    vintages: list[str] = VINTAGES
 
 
 class RunQuestion(Body):
@@ -83,16 +85,16 @@ class RunQuestion(Body):
 @router.post("/v1/datasets/{name}/runs/quotes", summary="What a run would cost and promise")
 def quoted(name: str, body: RunWish, request: Request) -> Reply[RunOffer]:
     """Nothing is read and nothing is spent."""
-    asker = Asker.of(name, request)
+    asker = Asker.of(name, request, body.vintages)
     made = asker.session.quote_online(*body.columns, **_wanted(body))
-    return reply(_design(made, name))
+    return reply(_design(made, name, asker.vintages))
 
 
 @router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
 def opened(name: str, body: RunWish, request: Request) -> Reply[RunForm]:
     """Asked for again, it is the same run, paid once."""
     idempotency_key(request)
-    asker = Asker.of(name, request)
+    asker = Asker.of(name, request, body.vintages)
     with paced(asker.offer):
         run = asker.session.online(*body.columns, **_wanted(body))
         state = next(each for each in asker.plans() if each.id == run.plan.id)
@@ -182,7 +184,7 @@ def _found(service: Service, request: Request, public: str) -> tuple[Asker, Plan
             state = next((each for each in states if each.public == public), None)
             if state is not None and read_run(state) is not None:
                 # Only now: another dataset that is retired or unreadable does not stand in the way.
-                return Asker.of(offer.entry.name, request), state
+                return Asker.of(offer.entry.name, request, state.vintages), state
     raise not_found()
 
 
@@ -206,10 +208,11 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
     return opened
 
 
-def _design(made: OnlineDesign, name: str) -> RunOffer:
+def _design(made: OnlineDesign, name: str, vintages: Sequence[str]) -> RunOffer:
     return {
         "id": None,
         "dataset": name,
+        "vintages": list(vintages),
         "queries": made.queries,
         "base": made.base,
         "updates": made.updates,
@@ -226,6 +229,7 @@ def _run(state: PlanState, name: str) -> RunForm:
     return {
         "id": state.public,
         "dataset": name,
+        "vintages": list(state.vintages),
         "columns": columns_of(run),
         "queries": run.asked["queries"],
         "base": run.asked["base"],
