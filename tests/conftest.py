@@ -15,9 +15,17 @@ from typing import Any
 import pytest
 import typer.testing
 from hypothesis import settings
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine.default import DefaultDialect
 
 # Programs that tests start would compile the package anew each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Files of tests live in memory where there is room for them: how fast a disk is, is not under test. What a
+# ledger asks of a disk is watched where SQLite asks for it (sqlite_disk).
+_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4 << 30:
+    tempfile.tempdir = os.environ["TMPDIR"] = str(_MEMORY)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
@@ -29,6 +37,24 @@ def _one_command_line() -> Iterator[None]:
     """Build the command line once: Typer's runner builds all commands for each one that it runs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.testing, "_get_command", cache(typer.testing._get_command))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_statement_cache() -> Iterator[None]:
+    """Compile the statements of all ledgers once: each engine of SQLAlchemy's compiles them for itself."""
+    compiled: dict[Any, Any] = {}
+
+    def sharing(*given: Any, **options: Any) -> Engine:
+        engine = create_engine(*given, **options)
+        engine.update_execution_options(compiled_cache=compiled)
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        # What is compiled is found by its dialect, of which every engine has its own.
+        patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
+        patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))
+        patch.setattr("dovetail.ledger.engines.create_engine", sharing)
         yield
 
 

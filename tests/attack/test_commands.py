@@ -34,7 +34,7 @@ WORDS = {
     "half a letter": "\udcff",
     "signs": "=,;@:'\"`$(true)|&",
     "device": "/dev/zero",
-    "folder": "/dev",
+    "folder": "folder",
     "very long": "x" * 70_000,
 }
 SAFE = (
@@ -93,6 +93,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]]
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     (tmp_path / "people.csv").write_text("region,age\nnorth,40\nsouth,50\n")
     (tmp_path / "schema.toml").write_text('schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\n')
+    (tmp_path / WORDS["folder"]).mkdir()
     runner = CliRunner()
     made = runner.invoke(
         app, ["ledger", "create", "a.ledger", "--dataset", "people", "--budget", "epsilon=5"]
