@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from time import process_time
@@ -50,6 +51,7 @@ LEFT_OUT = (
 QUICK = "not slow and not spark and not browser"
 # Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
 ENOUGH, PLENTY = 8.0, 60.0
+FEW = 3
 
 
 def mutate(file: str, home: Path, made: Mutation) -> bool:
@@ -147,11 +149,10 @@ class Campaign:
         file = name.partition(":")[0]
         first, last = made.lines
         words = set(line_words(self.home / file)[first - 1 : last])
-        by_module = defaultdict[Path, list[tuple[float, Any]]](list)
-        for item in items:
-            seconds, lines = reached.get(item.nodeid, (0.0, {}))
-            if not words.isdisjoint(lines.get(file, ())):
-                by_module[item.path].append((seconds, item))
+        by_module = grouped(items, reached, lambda lines: not words.isdisjoint(lines.get(file, ())))
+        if sum(map(len, by_module.values())) < FEW:
+            # What is kept from one call to the next is computed for the first test alone.
+            by_module = grouped(items, reached, lambda lines: file in lines)
         picked, total = self.picked(by_module, Path(file).stem)
         note = self.folder / f"killer.{self.name}.txt"
         note.write_text("", encoding="utf-8")
@@ -172,7 +173,7 @@ class Campaign:
             key=lambda each: (each.stem != f"test_{stem}", sum(pair[0] for pair in by_module[each])),
         ):
             for seconds, item in sorted(by_module[path], key=lambda pair: pair[0]):
-                if total + seconds <= (PLENTY if self.again else ENOUGH) or len(taken) < 3:
+                if total + seconds <= (PLENTY if self.again else ENOUGH) or len(taken) < FEW:
                     taken.append(item)
                     total += seconds
         return taken, total
@@ -186,6 +187,18 @@ class Campaign:
                 note.write_text(self.failed, encoding="utf-8")
                 return 1
         return 0
+
+
+def grouped(
+    items: list[Any], reached: dict[str, Any], wanted: Callable[[dict[str, list[int]]], bool]
+) -> dict[Path, list[tuple[float, Any]]]:
+    """Return the tests by file that reach what is wanted, and how long each takes."""
+    found = defaultdict[Path, list[tuple[float, Any]]](list)
+    for item in items:
+        seconds, lines = reached.get(item.nodeid, (0.0, {}))
+        if wanted(lines):
+            found[item.path].append((seconds, item))
+    return found
 
 
 @cache

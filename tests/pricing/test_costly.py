@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dovetail as dv
 from dovetail.errors import CostlyAnswer
-from dovetail.noise import Geometric
+from dovetail.noise import DiscreteGaussian, Geometric
+from dovetail.pricing.costly import _price
+from dovetail.privacy import Remaining
 
 
 def opened(folder: Path, budget: dv.Budget) -> dv.Session:
@@ -84,3 +88,18 @@ def test_the_price_of_answers_that_are_planned_together_is_asked_about(tmp_path:
         session.answer(quote)
         # The plan is open: its other answers cost nothing more.
         assert session.count(where="age > 30", **pay).paid_by is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "price"), [("3", "2.5", "0.5"), (None, "2.5", "0"), ("3", None, "0")]
+)
+def test_what_has_no_worst_case_costs_what_less_remains(
+    before: str | None, after: str | None, price: str
+) -> None:
+    left = [None if each is None else Remaining.exactly(Fraction(each)) for each in (before, after)]
+    charge = dv.privacy_loss(DiscreteGaussian(3)).charge()
+    assert charge.epsilon is None
+    quote: Any = SimpleNamespace(
+        charge=charge, standing=SimpleNamespace(remaining=left[0]), remaining=left[1]
+    )
+    assert _price(quote) == Fraction(price)

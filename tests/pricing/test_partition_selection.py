@@ -88,6 +88,13 @@ def test_the_threshold_is_the_least_whose_delta_is_paid(
     assert below > float(delta) * (1 - 1e-9)
 
 
+@pytest.mark.parametrize(("rows", "cells"), [(1, 1), (3, 1), (4, 2)])
+def test_however_much_delta_is_paid_a_threshold_lies_above_the_rows_of_one_person(
+    rows: int, cells: int
+) -> None:
+    assert threshold_for(question(rows, cells), Geometric(1), int(Fraction("0.95") / UNIT)).least == rows + 1
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     noise=narrow_integers,

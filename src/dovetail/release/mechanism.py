@@ -55,8 +55,7 @@ def _noised_array(
         for component, noise in zip(components, noises, strict=True)
     ]
     drawn = np.concatenate(blocks, axis=1)
-    room = 2**62
-    if np.max(drawn) < room and np.min(drawn) > -room and np.max(true) < room:
+    if max(abs(int(end(part))) for part in (true, drawn) for end in (np.min, np.max)) < 2**62:
         yield from map(tuple, (true + drawn).tolist())
     else:
         for cell, more in zip(true.tolist(), drawn.tolist(), strict=True):
