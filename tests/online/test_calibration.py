@@ -78,6 +78,16 @@ def calibrate_at(threshold: float, terms: Terms) -> int:
     return assemble(Pure(Fraction(1)), Shares(threshold, 0.0), terms).alpha
 
 
+@pytest.mark.parametrize("terms", [Terms(5, 100), Terms(5, 100, tables=3), Terms(5, 100, measures=False)])
+def test_the_shares_of_a_run_are_of_one_whole(terms: Terms) -> None:
+    shares = Shares.usual(terms)
+    parts = (shares.threshold, shares.answers, shares.base, shares.tests)
+    assert sum(parts) == pytest.approx(1)
+    assert min(parts) >= 0
+    assert (shares.base > 0) == (terms.tables > 0)
+    assert (shares.answers > 0) == terms.measures
+
+
 def test_what_no_budget_pays_is_said() -> None:
     with pytest.raises(GoalUnreachable, match="fewer updates"):
         calibrate(Budget.pure("0.001"), Terms(updates=1000))

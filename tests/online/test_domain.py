@@ -135,6 +135,40 @@ def test_tables_are_sums_of_the_occupied_cells() -> None:
 
 
 @pytest.mark.parametrize(
+    ("day", "decided"),
+    [("1999-12-31", False), ("2000-01-01", True), ("2000-01-02", True), ("2000-01-03", False)],
+)
+def test_a_value_is_told_apart_from_all_other_rows_where_its_bin_holds_nothing_else(
+    day: str, decided: bool
+) -> None:
+    table = dv.Schema([dv.Column("seen", "date", other="else")]).table()
+    bins = {"seen": ["2000-01-01", "2000-01-02", "2000-01-03"]}
+    domain = Domain.of(("seen",), bins, table, None, 100)
+    asked = dv.Count(f"seen = '{day}'")
+    if decided:
+        (region,) = domain.regions(domain.question(asked, table))
+        assert region.dense().tolist() == [day == "2000-01-01", day == "2000-01-02", False]
+    else:
+        with pytest.raises(InvalidQuery, match="splits a cell"):
+            domain.question(asked, table)
+
+
+def test_a_column_of_many_values_is_counted_beside_one_of_few() -> None:
+    """Places are kept in as few bytes as the largest column needs, not the smallest."""
+    schema = dv.Schema(
+        [dv.Column("few", "integer", values=[0, 1]), dv.Column("many", "integer", low=0, high=300)]
+    )
+    table = pyarrow.table({"few": [0, 1] * 150, "many": list(range(300))})
+    engine = connect(Source.of(table, name="wide", schema=schema).with_schema())
+    public = schema.table(engine.columns())
+    domain = Domain.of(("few", "many"), {"many": list(range(301))}, public, None, 10**6)
+    occupied = OccupiedCells.read(engine, domain, b"")
+    assert occupied.table((1,)).tolist()[:300] == [1] * 300
+    (region,) = domain.regions(domain.question(dv.Count("many >= 299"), public))
+    assert occupied.count(region) == 1
+
+
+@pytest.mark.parametrize(
     "query",
     [
         dv.Sum("age", low=0, high=9, step=1),

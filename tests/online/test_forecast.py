@@ -119,3 +119,20 @@ def test_what_cannot_be_planned_is_refused(change) -> None:
     whole = {"shape": ADULT, "queries": 10, "budget": Budget.pure(1)}
     with pytest.raises(InvalidParameter):
         design_online(**(whole | change))
+
+
+@pytest.mark.parametrize(
+    ("shape", "ways", "names"),
+    [
+        ((2, 3, 4, 5), 1, {"plain", "1-way", "2-way", "3-way", "histogram"}),
+        ((2, 3, 4, 5), 3, {"plain", "3-way", "histogram"}),
+        ((2, 3, 4, 5, 6), 4, {"plain", "4-way", "histogram"}),
+        ((2, 3), 1, {"plain", "1-way", "histogram"}),
+    ],
+)
+def test_bases_are_compared_from_the_ways_of_the_questions_to_three(
+    shape: tuple[int, ...], ways: int, names: set[str]
+) -> None:
+    found = forecasts(shape, 100, ways, "point", Budget.pure(1), 1)
+    assert {each.name for each in found} == names
+    assert [each.bar for each in found] == sorted(each.bar for each in found)

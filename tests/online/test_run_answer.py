@@ -1,0 +1,82 @@
+"""Intervals of a run's answers: each on its own, or all at once; and none where nothing was checked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import pytest
+
+from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.noise import Geometric
+from dovetail.online import Guard, ResponseCurve
+from dovetail.online.run import OnlineAnswer
+from dovetail.online.run_answer import RunAnswer, check_known
+from dovetail.privacy import Budget, Charge
+from dovetail.query.checked_query import CheckedQuery
+from dovetail.query.field import Field
+from dovetail.query.measures import Rows
+from dovetail.query.partitions import Keys
+
+NOISE = Geometric("0.1")
+GUARD = Guard(Geometric("0.2"), ResponseCurve.pure("0.1"), NOISE, updates=3, distance=90)
+
+
+def answer(*origins: str) -> RunAnswer:
+    parts = tuple(
+        OnlineAnswer(100, each, guard=None if each == "unchecked" else GUARD)  # type: ignore[arg-type]
+        for each in origins
+    )
+    question = CheckedQuery(Rows(), (Keys(Field("k", "integer"), tuple(range(len(origins)))),))
+    cells, left = tuple((part.value,) for part in parts), Budget.pure(1).remaining(Charge.zero())
+    given = (Charge.zero(), "add-remove", datetime.now(UTC), left)
+    return RunAnswer("data", question, (NOISE,), cells, *given, plan=7, parts=parts)  # type: ignore[arg-type]
+
+
+def halves(told: RunAnswer, level: str, *, simultaneous: bool = False) -> list[Fraction]:
+    return [(bar.high - bar.low) / 2 for bar in told.bars(level, simultaneous=simultaneous)]
+
+
+def test_each_number_has_the_interval_of_its_origin() -> None:
+    told = answer("measured", "checked")
+    assert halves(told, "0.9") == [NOISE.quantile_abs("0.9"), GUARD.alpha("0.9")]
+    assert [(bar.low + bar.high) / 2 for bar in told.bars()] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("origins", "shares"),
+    [
+        (("measured",) * 4, 4),
+        # However many numbers were checked, one promise is for all of them.
+        (("checked",) * 4, 1),
+        (("measured", "checked", "checked", "measured"), 3),
+    ],
+)
+def test_all_intervals_hold_at_once_by_a_share_of_the_chance_each(
+    origins: tuple[str, ...], shares: int
+) -> None:
+    each = 1 - Fraction("0.1") / shares
+    wanted = {"measured": NOISE.quantile_abs(each), "checked": GUARD.alpha(each)}
+    assert halves(answer(*origins), "0.9", simultaneous=True) == [wanted[origin] for origin in origins]
+    with pytest.raises(InvalidParameter):
+        answer(*origins).bars(2, simultaneous=True)
+
+
+def test_a_number_that_was_not_checked_is_shown_without_an_interval() -> None:
+    told = answer("measured", "unchecked")
+    with pytest.raises(InvalidQuery, match="unknown"):
+        told.bars()
+    with pytest.raises(InvalidQuery, match="not shown as a table"):
+        check_known(told.parts)
+    check_known(answer("measured", "checked").parts)
+    known, unknown = told.rows()
+    assert (unknown["value"], unknown["low"], unknown["high"]) == ("100", None, None)
+    half = int(NOISE.quantile_abs("0.95"))
+    assert (known["low"], known["high"]) == (str(100 - half), str(100 + half))
+    assert [line.split("  ")[-1] for line in str(told).splitlines()[:2]] == ["measured", "unchecked"]
+    assert "±" not in str(told).splitlines()[1]
+
+
+def test_a_long_answer_says_how_many_cells_are_not_shown() -> None:
+    assert "more cells" not in str(answer(*["measured"] * 60))
+    assert "... and 2 more cells" in str(answer(*["measured"] * 62))
