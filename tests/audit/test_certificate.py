@@ -121,26 +121,26 @@ def _moved(steps, index, by):
     low, high = steps.low.copy(), steps.high.copy()
     low[index] = int(low[index]) + by
     high[index] = int(high[index]) + by
-    return replace(steps, low=low, high=high)
+    return steps._replace(low=low, high=high)
 
 
 def _cells(tables, change):
     cells = tables.cells.copy()
     change(cells)
-    return replace(tables, cells=cells)
+    return tables._replace(cells=cells)
 
 
 def test_tables_of_a_rate_off_by_5_percent_fail():
     wrong = build(Geometric(Fraction(1, 3) * Fraction(105, 100)))
     assert "thresholds are wrong" in str(certify(NARROW, wrong))
     # Even if draws beyond the tables ask the right law.
-    repaired = replace(wrong, blocks=replace(wrong.blocks, law=NARROW))
+    repaired = wrong._replace(blocks=replace(wrong.blocks, law=NARROW))
     assert not certify(NARROW, repaired).holds
 
 
 def test_tables_of_finite_support_fail():
     wrong = build(TruncatedGeometric("1/3", 60))
-    assert not certify(NARROW, replace(wrong, blocks=replace(wrong.blocks, law=NARROW))).holds
+    assert not certify(NARROW, wrong._replace(blocks=replace(wrong.blocks, law=NARROW))).holds
     # Cut where the mass beyond is below 2^-64: the thresholds are right, the law behind them is not.
     far = build(TruncatedGeometric(1, 60))
     found = certify(Geometric(1), far)
@@ -153,13 +153,13 @@ def test_one_threshold_off_by_one_unit_in_2_to_64_fails(noise, part):
     """Those of blocks and those where checks begin, on both sides."""
     tables = sampler_for(noise)
     steps = _moved(tables.steps, part * (tables.steps.low.size - 1) // 129, 1)
-    assert "1 thresholds are wrong" in certify(noise, replace(tables, steps=steps)).findings
+    assert "1 thresholds are wrong" in certify(noise, tables._replace(steps=steps)).findings
 
 
 def test_thresholds_of_which_one_is_missing_fail():
     tables = sampler_for(NARROW)
-    steps = replace(tables.steps, low=tables.steps.low[1:], high=tables.steps.high[1:])
-    assert "thresholds for" in str(certify(NARROW, replace(tables, steps=steps)))
+    steps = tables.steps._replace(low=tables.steps.low[1:], high=tables.steps.high[1:])
+    assert "thresholds for" in str(certify(NARROW, tables._replace(steps=steps)))
 
 
 @pytest.mark.parametrize(("name", "index"), [("low", 0), ("high", -1)])
@@ -168,7 +168,7 @@ def test_extreme_words_that_are_decided_by_the_tables_fail(name, index):
     tables = sampler_for(NARROW)
     column = getattr(tables.steps, name).copy()
     column[index] = tables.steps.high[0] if index == 0 else tables.steps.low[-1]
-    wrong = replace(tables, steps=replace(tables.steps, **{name: column}))
+    wrong = tables._replace(steps=tables.steps._replace(**{name: column}))
     assert "the extreme words do not lead to the exact tails" in certify(NARROW, wrong).findings
 
 
@@ -176,7 +176,7 @@ def test_a_search_that_begins_too_late_fails():
     tables = sampler_for(WIDE)
     first = tables.steps.first.copy()
     first[40_000] += 1
-    assert "begins too late" in str(certify(WIDE, replace(tables, steps=replace(tables.steps, first=first))))
+    assert "begins too late" in str(certify(WIDE, tables._replace(steps=tables.steps._replace(first=first))))
 
 
 @pytest.mark.parametrize("noise", [NARROW, WIDE], ids=repr)
@@ -228,23 +228,23 @@ def test_masks_of_another_block_fail():
     tables = sampler_for(WIDE)
     masks = tables.cell_masks.copy()
     masks[np.flatnonzero(tables.cells != tables.unset)[77]] >>= 1
-    assert "cells lead elsewhere" in str(certify(WIDE, replace(tables, cell_masks=masks)))
+    assert "cells lead elsewhere" in str(certify(WIDE, tables._replace(cell_masks=masks)))
     single = sampler_for(Geometric("1e-6"))
-    assert not certify(Geometric("1e-6"), replace(single, mask=single.mask >> 1)).holds
+    assert not certify(Geometric("1e-6"), single._replace(mask=single.mask >> 1)).holds
 
 
 def _with_checks(**change):
     tables = sampler_for(WIDE)
-    return replace(tables, checks=replace(tables.checks, **change))
+    return tables._replace(checks=tables.checks._replace(**change))
 
 
 def test_checks_of_another_rate_fail():
     rows = tuple((rate * Fraction(21, 20), bits) for rate, bits in sampler_for(WIDE).checks.rows[1:])
-    found = certify(WIDE, replace(sampler_for(WIDE), checks=checks_of(rows)))
+    found = certify(WIDE, sampler_for(WIDE)._replace(checks=checks_of(rows)))
     assert "not parts of one run" in str(found)
     # The right rates are claimed, and the numbers are those of others.
-    wrong = replace(checks_of(rows), rows=sampler_for(WIDE).checks.rows)
-    assert not certify(WIDE, replace(sampler_for(WIDE), checks=wrong)).holds
+    wrong = checks_of(rows)._replace(rows=sampler_for(WIDE).checks.rows)
+    assert not certify(WIDE, sampler_for(WIDE)._replace(checks=wrong)).holds
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_spans_of_other_blocks_fail(name):
     tables = sampler_for(WIDE)
     column = getattr(tables.spans, name).copy()
     column[tables.spans.rows.size // 2 + 5] ^= 1
-    found = certify(WIDE, replace(tables, spans=replace(tables.spans, **{name: column})))
+    found = certify(WIDE, tables._replace(spans=tables.spans._replace(**{name: column})))
     assert "the spans are not those of the blocks" in found.findings
     assert "the spans left and right of 0 differ" in found.findings
 
@@ -275,15 +275,15 @@ def test_spans_of_other_blocks_fail(name):
 def test_blocks_that_overlap_or_mix_runs_fail():
     tables = sampler_for(WIDE)
     first, second, *others = tables.blocks.segments
-    moved = (first, replace(second, start=second.start + 1), *others)
-    wrong = replace(tables, blocks=replace(tables.blocks, segments=moved))
+    moved = (first, second._replace(start=second.start + 1), *others)
+    wrong = tables._replace(blocks=replace(tables.blocks, segments=moved))
     assert "do not meet" in str(certify(WIDE, wrong))
     # One segment for all integers: its blocks go across the joint of the runs.
-    wrong = replace(tables, blocks=replace(tables.blocks, segments=(first,)))
+    wrong = tables._replace(blocks=replace(tables.blocks, segments=(first,)))
     assert "not parts of one run" in str(certify(WIDE, wrong))
-    wrong = replace(tables, row_of_run=tables.row_of_run[::-1])
+    wrong = tables._replace(row_of_run=tables.row_of_run[::-1])
     assert "not parts of one run" in str(certify(WIDE, wrong))
-    wrong = replace(tables, place_kind=np.dtype(np.uint8))
+    wrong = tables._replace(place_kind=np.dtype(np.uint8))
     assert "not parts of one run" in str(certify(WIDE, wrong))
 
 

@@ -19,8 +19,7 @@ from flint import arb, ctx
 from .balls import ball, precision
 
 
-@dataclass(frozen=True, slots=True)
-class Slab:
+class Slab(NamedTuple):
     """The weight exp(-level) · integral of exp(-rate·x) over [0, width]."""
 
     level: Fraction
@@ -32,8 +31,7 @@ class Slab:
         return -(-ball(self.rate * self.width)).expm1() / ball(self.rate) * (-ball(self.level)).exp()
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A stretch [start, start + length) of constant decay; `length` None is infinite.
 
     Its weight at the start is exp(-level) · factor; the factor is the sum of the slabs, or 1 without any.

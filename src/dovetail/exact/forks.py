@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# What `threading` calls Lock: a first draw needs nothing else of it, and it takes half a millisecond to load.
+from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from threading import Lock
 from typing import Any
 
 
@@ -15,7 +17,7 @@ class ForkGuard:
     A thread of the parent may have held the lock at the fork; in the child nobody would ever release it.
     """
 
-    def __init__(self, make: Callable[[], AbstractContextManager[Any]] = Lock) -> None:
+    def __init__(self, make: Callable[[], AbstractContextManager[Any]] = allocate_lock) -> None:
         self._make = make
         self.lock = make()
         if hasattr(os, "register_at_fork"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail.errors import InvalidParameter
 
@@ -29,8 +29,7 @@ _GRAIN = 45
 _MOST_VALUES = 6000
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """Equal blocks in a row: number `first` begins at `start`, each holds 2^bits values of run `run`."""
 
     first: int

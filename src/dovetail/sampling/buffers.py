@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scratch:
+class Scratch(NamedTuple):
     """Room for the words of a chunk and for what becomes of them; new memory costs more than the draws.
 
     `room` is for values that are narrower than the output, which holds the indices into the tables meanwhile.

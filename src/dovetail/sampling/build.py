@@ -141,18 +141,19 @@ def _cells(
     index = steps.cells()
     fast = (index != UNSETTLED) & (spans.rows[index] == 0)
     index[~fast] = 0
-    masks = spans.masks[index]
-    different, words = np.unique(masks[fast], return_counts=True)
-    mask = int(different[words.argmax()]) if words.size else 0
-    others = fast & (masks != mask)
-    if others.sum() < _RARE_WORDS:
-        fast &= ~others
+    different, of_span = np.unique(spans.masks, return_inverse=True)
+    words = np.bincount(of_span[index[fast]], minlength=different.size)
+    mask = int(different[words.argmax()])
+    one_mask = words.sum() - words.max() < _RARE_WORDS
+    if one_mask:
+        fast &= (spans.masks == mask)[index]
     kinds = (np.int32, np.int64) if place_kind else (np.int16, np.int32, np.int64)
     kind = next(kind for kind in kinds if -spans.lowest[0] <= np.iinfo(kind).max)
-    cells = np.where(fast, spans.lowest[index], np.iinfo(kind).min).astype(kind)
+    least = np.iinfo(kind).min
+    cells = np.where(fast, spans.lowest.astype(kind)[index], kind(least))
     cells.flags.writeable = False
-    if others.sum() < _RARE_WORDS:
+    if one_mask:
         return cells, mask, None
-    cell_masks: NDArray[Any] = masks.astype(place_kind)
+    cell_masks: NDArray[Any] = spans.masks.astype(place_kind)[index]
     cell_masks.flags.writeable = False
     return cells, mask, cell_masks

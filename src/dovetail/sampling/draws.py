@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from math import prod
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from .bits import BitSource, Recording, System, source_for
 from .blocks import too_wide
 from .build import build
 from .law import Law
-from .rejection import Proposed, Refusing
 from .sampler import FEW, Sampler
+
+if TYPE_CHECKING:
+    from .rejection import Refusing
 
 Size = int | tuple[int, ...]
 
@@ -63,8 +65,11 @@ def _keep(law: Law, sampler: Sampler | Refusing) -> Sampler | Refusing:
 
 def _built(law: Law) -> Sampler | Refusing:
     """Build tables of the law itself, or of its proposal where its own would be too large."""
-    if isinstance(law, Proposed) and too_wide(law):
-        return Refusing(law, build(law.proposal))
+    if too_wide(law):
+        from .rejection import Proposed, Refusing
+
+        if isinstance(law, Proposed):
+            return Refusing(law, build(law.proposal))
     return build(law)
 
 

@@ -12,10 +12,9 @@ decides all but one check in ten thousand in whole numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,7 @@ _SCALE = 1 << 64
 _LOST = 1 << 40
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Checks:
+class Checks(NamedTuple):
     """The numbers that places are checked with, by row; row 0 stands for no check.
 
     `shares` are 2^32·c and `units` are 2^(64-m), so that unit·j is 2^64·y; they are 0 where that is less than

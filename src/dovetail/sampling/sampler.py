@@ -7,7 +7,6 @@ settled by rigorous arithmetic. No floating-point number is involved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,10 @@ _CHUNKS_AT_ONCE = 64
 _INT64_END = 1 << 63
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Sampler(Tables):
     """Draw from the tables of a law."""
+
+    __slots__ = ()
 
     def fill(self, out: NDArray[np.int64], source: BitSource) -> None:
         """Fill a flat array with independent draws."""

@@ -7,7 +7,6 @@ in the block is checked: such a block has two spans.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +26,7 @@ class Span(NamedTuple):
     row: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class Spans(NamedTuple):
     """The lowest values, masks and rows of all spans, from far left to far right, by step.
 
     The first and the last span stand for all that lies beyond the tables.

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +33,7 @@ LADDER = (128, 256, 512)
 _CUTS = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CdfSteps:
+class CdfSteps(NamedTuple):
     """The lower and upper floor of 2^64·F(k) for consecutive k, both ascending; nearly always they agree.
 
     The first `low` is 0 and the last `high` is 2^64 - 1. `first` says how many floors each cell, the words

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,7 @@ from .spans import Spans
 from .steps import CdfSteps
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class Tables(NamedTuple):
     """Everything that is worth keeping of a law between draws; they hold no random bit.
 
     The blocks before number `depth` are in the tables. `cells` leads from a 16-bit word to the lowest value
