@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo serve console wheel test test-console test-http test-spark test-versions lint check coverage mutants format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-http test-peers test-spark test-versions lint check coverage mutants format bench docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
@@ -69,6 +69,10 @@ test-http: .venv-fuzz/ready
 test-versions:
 	$(PYTHON) requirements/versions.py
 
+# The page for users of other libraries: its job in each of them. Tumult needs Java.
+test-peers:
+	$(PYTHON) requirements/peers.py
+
 docs: .venv-docs/ready
 	.venv-docs/bin/python docs/build.py
 
@@ -95,4 +99,4 @@ lock:
 	$(PYTHON) requirements/lock.py
 
 clean:
-	rm -rf .venv .venv-demo .venv-bench .venv-spark .venv-docs .venv-console .venv-node dist site out console/node_modules $(CONSOLE)
+	rm -rf .venv .venv-demo .venv-bench .venv-spark .venv-docs .venv-console .venv-fuzz .venv-node .venv-peers dist site out console/node_modules $(CONSOLE)
