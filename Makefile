@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo serve console wheel test test-console test-http test-peers test-spark test-versions lint check coverage mutants format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-http test-peers test-spark test-versions lint check coverage mutants faults load format bench docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
@@ -26,9 +26,9 @@ wheel: .venv/ready console
 	.venv/bin/python console/wheel.py dist
 
 test: lint
-	.venv/bin/python -m pytest -n 2 -m "not spark and not browser"
+	.venv/bin/python -m pytest -n 2 -m "not spark and not browser and not faults"
 	@echo "Left out: the Spark suite (make test-spark), the console in a browser (make test-console), requests made from the"
-	@echo "OpenAPI (make test-http), other Pythons and the oldest libraries (make test-versions)."
+	@echo "OpenAPI (make test-http), faults (make faults), other Pythons and the oldest libraries (make test-versions)."
 
 test-console: .venv-console/ready console
 	.venv-console/bin/python console/interface.py
@@ -43,14 +43,22 @@ lint: .venv/ready
 	.venv/bin/lint-imports
 
 check: lint
-	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark and not browser"
+	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark and not browser and not faults"
 
 coverage: .venv/ready
-	.venv/bin/python -m pytest -n 2 -q -m "not spark and not browser" --cov --cov-report=term:skip-covered
+	.venv/bin/python -m pytest -n 2 -q -m "not spark and not browser and not faults" --cov --cov-report=term:skip-covered
 
 # Mutates what guards privacy, money and intervals: hours, and a folder outside of the repository.
 mutants: .venv/ready
 	PYTHONPATH=tests .venv/bin/python -m mutants.campaign $(or $(FOLDER),/tmp/dovetail-mutants) --number $(or $(NUMBER),400)
+
+# Kills, freezes and starves a service; KILLS=20 is a short campaign. Most of an hour.
+faults: .venv/ready
+	KILLS=$(or $(KILLS),200) .venv/bin/python -m pytest -n 0 -m faults tests/faults
+
+# Many clients at once, for MINUTES; LEDGER=postgres starts a server.
+load: .venv/ready
+	.venv/bin/python -m benchmarks.load --clients $(or $(CLIENTS),32) --minutes $(or $(MINUTES),30) --ledger $(or $(LEDGER),sqlite)
 
 format: .venv/ready
 	.venv/bin/ruff format .

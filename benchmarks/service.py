@@ -136,10 +136,20 @@ def _seconds(ask: Callable[[], object]) -> float:
 
 @contextmanager
 def _serving(place: Path) -> Iterator[tuple[str, str]]:
-    """Start our service with one analyst, without a limit to how often they ask."""
+    """Start our service with one analyst."""
+    with serving(place, 'ledger = "s.ledger"') as (address, curator, _):
+        yield address, new_analyst(address, curator, "ann", "1000000")
+
+
+@contextmanager
+def serving(place: Path, settings: str) -> Iterator[tuple[str, str, subprocess.Popen[bytes]]]:
+    """Start our service on the Adult data, without a limit to how often people ask.
+
+    Yields its address, the curator's key and its process.
+    """
     config = place / "service.toml"
     config.write_text(
-        '[service]\nledger = "s.ledger"\nport = 0\n[limits]\nrate = "1000000/second"\n'
+        f'[service]\n{settings}\nport = 0\n[limits]\nrate = "1000000/second"\n'
         '[datasets.adult]\nsource = "adult"\nbudget = { epsilon = 1000000 }\n'
     )
     command = [sys.executable, "-m", "dovetail", "serve", "--config", str(config), "--no-open"]
@@ -148,22 +158,24 @@ def _serving(place: Path) -> Iterator[tuple[str, str]]:
     try:
         address = _told(place / "out.txt", r"serves at (http\S+?)\.\s")
         _wait(f"{address}/healthz")
-        curator = _told(place / "out.txt", r"Curator key\s+(dvt_\S+)")
-        yield address, _analyst(address, curator)
+        yield address, _told(place / "out.txt", r"Curator key\s+(dvt_\S+)"), process
     finally:
         process.terminate()
         process.wait()
 
 
-def _analyst(address: str, curator: str) -> str:
-    client = httpx2.Client(base_url=f"{address}/v1", headers={"Authorization": f"Bearer {curator}"})
+def new_analyst(address: str, curator: str, name: str, epsilon: str) -> str:
+    """Add an analyst with an allotment, and return the key."""
+    headers = {"Authorization": f"Bearer {curator}"}
+    with httpx2.Client(base_url=f"{address}/v1", headers=headers, timeout=60) as client:
 
-    def made(path: str, body: Any) -> Any:
-        return client.post(path, json=body, headers={"Idempotency-Key": path}).json()
+        def made(path: str, body: Any) -> Any:
+            reply = client.post(path, json=body, headers={"Idempotency-Key": f"{name}{path}"})
+            return reply.raise_for_status().json()
 
-    person = made("/analysts", {"name": "ann"})["id"]
-    made("/grants", {"person": person, "dataset": "adult", "allotment": {"epsilon": 1000000}})
-    return str(made("/keys", {"person": person})["key"])
+        person = made("/analysts", {"name": name})["id"]
+        made("/grants", {"person": person, "dataset": "adult", "allotment": {"epsilon": epsilon}})
+        return str(made("/keys", {"person": person})["key"])
 
 
 @contextmanager

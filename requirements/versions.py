@@ -66,7 +66,7 @@ def tried(python: str, title: str, constraints: list[str], arguments: list[str])
 
 def main(arguments: list[str]) -> int:
     """Run everything; arguments go to pytest."""
-    arguments = arguments or ["-m", "not slow and not spark and not browser"]
+    arguments = arguments or ["-m", "not slow and not spark and not browser and not faults"]
     found = {version: interpreter(version) for version in SUPPORTED}
     for version, python in found.items():
         print(f"Python {version}: {python or 'not found here, left out'}")

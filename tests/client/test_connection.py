@@ -77,6 +77,15 @@ def test_an_answer_that_takes_long_is_fetched_when_it_is_there(slept: list[float
     assert [(each.method, each.url.path) for each in service.asked[1:]] == [("GET", "/v1/answers/5d")] * 2
 
 
+def test_a_question_whose_worker_died_is_asked_again_under_its_name(slept: list[float]) -> None:
+    running = httpx2.Response(202, headers={"Location": "/v1/answers/5d", "Retry-After": "1"}, json={})
+    stopped = httpx2.Response(503, headers={"Retry-After": "5"}, json={"code": "interrupted"})
+    service = Service(running, stopped, httpx2.Response(200, json={"id": "5d"}))
+    assert connected(service).post("/v1/datasets/a/answers", {}, once="x") == {"id": "5d"}
+    assert [each.method for each in service.asked] == ["POST", "GET", "POST"]
+    assert service.asked[2].headers["Idempotency-Key"] == "x"
+
+
 def test_what_stays_away_is_given_up_with_a_word_on_what_was_charged(slept: list[float]) -> None:
     def gone(request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("gone")

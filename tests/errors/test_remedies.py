@@ -127,6 +127,7 @@ ERRORS = {
     *(
         "BudgetMismatch",
         "AccessRefused",
+        "LedgerUnavailable",
         "UpdatesExhausted",
         "SharedBudget",
         "ExPost",

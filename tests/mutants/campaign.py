@@ -48,7 +48,7 @@ LEFT_OUT = (
     "test_server.py",
     "test_frozen_client.py",
 )
-QUICK = "not slow and not spark and not browser"
+QUICK = "not slow and not spark and not browser and not faults"
 # Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
 ENOUGH, PLENTY = 8.0, 60.0
 FEW = 3

@@ -3,70 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
-import httpx2
 import pytest
 
 import dovetail as dv
 from dovetail.ledger import Ledger
-
-PATIENCE = 120.0
-
-
-class Running:
-    """A service that was started as a user starts it."""
-
-    def __init__(self, folder: Path, words: list[str]) -> None:
-        self.output = folder / "output.txt"
-        self.errors = folder / "errors.txt"
-        command = [sys.executable, "-m", "dovetail", "serve", *words, "--port", "0", "--no-open"]
-        with self.output.open("w") as out, self.errors.open("w") as err:
-            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder)
-        self.address = self._found(r"serves at (http\S+?)\.\s")
-        self._wait()
-
-    def _found(self, pattern: str) -> str:
-        until = monotonic() + PATIENCE
-        while monotonic() < until and self.process.poll() is None:
-            match = re.search(pattern, self.output.read_text())
-            if match:
-                return match[1]
-            sleep(0.05)
-        raise AssertionError(self.errors.read_text())
-
-    def _wait(self) -> None:
-        until = monotonic() + PATIENCE
-        while monotonic() < until:
-            with suppress(httpx2.HTTPError):
-                if httpx2.get(f"{self.address}/readyz", timeout=5).status_code == 200:
-                    return
-            sleep(0.05)
-        raise AssertionError(self.errors.read_text())
-
-    @property
-    def key(self) -> str:
-        """The curator's key, which is printed once."""
-        return self._found(r"Curator key\s+(dvt_\S+)")
-
-    def ask(self, method: str, path: str, key: str, body: Any = None, retry: str = "") -> httpx2.Response:
-        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": retry or os.urandom(8).hex()}
-        return httpx2.request(method, self.address + path, headers=headers, json=body, timeout=60)
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+from kill_campaign import Campaign
+from running_service import Running, analyst, configured
 
 
 @pytest.fixture
@@ -80,14 +30,6 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     yield start
     for each in running:
         each.stop()
-
-
-def analyst(service: Running, curator: str, epsilon: str) -> str:
-    """Add an analyst with an allotment, and return the key."""
-    person = service.ask("POST", "/v1/analysts", curator, {"name": f"a{os.urandom(4).hex()}"}).json()["id"]
-    grant = {"person": person, "dataset": "adult", "allotment": {"epsilon": epsilon}}
-    assert service.ask("POST", "/v1/grants", curator, grant).status_code == 201
-    return str(service.ask("POST", "/v1/keys", curator, {"person": person}).json()["key"])
 
 
 def test_a_service_starts_answers_reloads_and_stops(run: Any, tmp_path: Path) -> None:
@@ -189,42 +131,10 @@ def test_workers_share_a_ledger_on_a_server(run: Any, postgres_url: str) -> None
 
 
 @pytest.mark.slow
-def test_workers_that_die_under_load_lose_nothing_that_was_shown(run: Any, tmp_path: Path) -> None:
-    service = run("adult", "--budget", "epsilon=3", "--ledger", "a.ledger", "--workers", "2")
-    key = analyst(service, service.key, "2")
-    shown: list[Any] = []
-
-    def ask(number: int) -> None:
-        body = {
-            "question": {"ask": "count", "where": f"age > {number}"},
-            "pay": {"spend": {"epsilon": "0.01"}},
-        }
-        with suppress(httpx2.HTTPError):
-            given = service.ask("POST", "/v1/datasets/adult/answers", key, body, f"n{number}")
-            if given.status_code == 200:
-                shown.append(given.json())
-
-    with ThreadPoolExecutor(8) as pool:
-        for number in range(120):
-            pool.submit(ask, number)
-            if number % 40 == 20:
-                sleep(0.3)
-                _kill_a_worker(service)
-    service.stop()
-    assert len(shown) > 20
-    with Ledger.open(tmp_path / "a.ledger") as ledger:
-        ledger.verify()
-        record = ledger.export("json")
-        assert ledger.account("adult").spent().epsilon <= 2
-    for each in shown:
-        assert each["id"] in record
-        assert json.dumps(each["answers"][0]["released"][0][0]).strip('"') in record
-
-
-def _kill_a_worker(service: Running) -> None:
-    children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text().split()
-    for child in children:
-        name = Path(f"/proc/{child}/cmdline").read_text()
-        if "spawn_main" in name:
-            os.kill(int(child), signal.SIGKILL)
-            return
+def test_workers_that_are_killed_lose_nothing_that_was_shown(run: Any, tmp_path: Path) -> None:
+    """Two cycles of the campaign of `tests/faults`."""
+    service = run(*configured(tmp_path, "a.ledger", workers=2, lease=2))
+    campaign = Campaign(service, str(tmp_path / "a.ledger"))
+    for _ in range(2):
+        campaign.cycle(campaign.kill_a_worker)
+    campaign.end()

@@ -70,6 +70,8 @@ const TITLES: Record<string, string> = {
   'goal-unreachable': 'No noise reaches this',
   'too-many-requests': 'Too many requests in a short time',
   'ledger-busy': 'The ledger is busy',
+  'ledger-unavailable': 'The ledger cannot be reached',
+  'interrupted': 'Answering was interrupted',
   'data-error': 'The data cannot be read',
   'request-conflict': 'This request was made before',
 }

@@ -58,6 +58,7 @@ class ServiceConnection:
     def _asked(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
         """Ask until there is an answer: every request here may be sent again."""
         until, wait = time.monotonic() + _PATIENCE, 0.2
+        first = method, path, sent
         while True:
             reply, lost = None, None
             try:
@@ -71,6 +72,9 @@ class ServiceConnection:
                 until = time.monotonic() + _PATIENCE  # the service lives and works on it
             elif reply is not None and reply.status_code not in _BUSY:
                 return _told(reply)
+            elif reply is not None:
+                # Whoever worked on it may have stopped: what was asked first takes it over.
+                method, path, sent = first
             if time.monotonic() > until:
                 raise _given_up(self.url, reply, lost)
             time.sleep(_wait(reply, wait))

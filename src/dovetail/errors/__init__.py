@@ -14,6 +14,7 @@
     └── LedgerError
         ├── LedgerCorrupt                      the record does not verify
         ├── LedgerBusy                         another process held the ledger too long
+        ├── LedgerUnavailable                  its disk or its server failed
         ├── RequestConflict                    one request key, two different requests
         ├── BudgetMismatch                     the dataset already has another budget
         └── AccessRefused                      a key or a grant is missing, wrong, revoked or over
@@ -245,6 +246,10 @@ class LedgerCorrupt(LedgerError):
 
 class LedgerBusy(LedgerError):
     """Another process held the ledger for too long; nothing was spent."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The disk or the server that keeps the ledger failed; a charge may have been recorded."""
 
 
 class RequestConflict(LedgerError):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError
+from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerUnavailable
 from dovetail.postgresql import failure_of
 
 from .prepared_statements import UNCHANGED
@@ -79,14 +79,14 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
         return LedgerCorrupt(f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.")
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
-            return LedgerError(f"The ledger {place} failed: {words}.", CAUTION)
+            return LedgerUnavailable(f"The ledger {place} failed: {words}.", CAUTION)
     if state == UNCHANGED:
         return row_moved()
     failure = failure_of(error)
     if failure is not None and not name:
-        return LedgerError(f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}")
+        return LedgerUnavailable(f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}")
     if lost:
-        return LedgerError(f"The connection to the ledger {place} was lost.", CAUTION)
+        return LedgerUnavailable(f"The connection to the ledger {place} was lost.", CAUTION)
     # What the server says is not repeated: it can quote an address or a question.
     return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", CAUTION)
 

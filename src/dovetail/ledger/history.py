@@ -13,8 +13,10 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.privacy.charge import Charge
 
+from .keys import past
 from .pen import event_at
 from .registry import first_name
+from .requests import open_attempt
 from .schema import plans, requests
 from .vintages import labels
 
@@ -23,7 +25,8 @@ from .vintages import labels
 class Asked:
     """A question of an analyst; `answer` is None while it is under way and where it failed.
 
-    `charge` is None where a plan paid, whose public identifier is `plan`.
+    `charge` is None where a plan paid, whose public identifier is `plan`. What is under way counts as
+    `interrupted` when its lease is over: the same request key takes it over.
     """
 
     public: str
@@ -36,6 +39,7 @@ class Asked:
     charge: Charge | None = None
     plan: str | None = None
     vintages: tuple[str, ...] = ()
+    interrupted: bool = False
 
 
 def asked_by(connection: Connection, principal: int, before: str | None, limit: int) -> list[Asked]:
@@ -86,6 +90,7 @@ def _asked(connection: Connection, row: Any) -> Asked:
         Charge.from_dict(content["charge"]) if "charge" in content else None,
         None if row.plan is None else _plan_id(connection, row.plan),
         labels(connection, row.dataset, row.vintages),
+        row.state == "reserved" and past(open_attempt(connection, row.id)["until"]),
     )
 
 

@@ -266,13 +266,15 @@ def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> t
     """Return the request and the attempt of an open reservation, which must be the latest attempt."""
     row = run(pen.connection, _REQUEST, {"of": reservation.id}).first
     if row is None or row.dataset != dataset or row.state != "reserved":
-        raise LedgerError(f"This reservation of {name!r} is not open: it was answered, failed or never made.")
+        # Where it was answered, most probably by whoever took it over, a retry gets that answer.
+        kind = LedgerBusy if row is not None and row.state == "answered" else LedgerError
+        raise kind(f"This reservation of {name!r} is not open: it was answered, failed or never made.")
     held = open_attempt(pen.connection, reservation.id)
     if held["attempt"] != reservation.attempt:
-        raise LedgerError(
+        raise LedgerBusy(
             f"This reservation of {name!r} is not open to attempt {reservation.attempt}: its lease was over, "
             f"and attempt {held['attempt']} took it over.",
-            "Nothing was stored.",
+            "Nothing was stored by this one: ask again with the same key.",
         )
     return row._asdict(), held
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from dovetail.errors import LedgerError
+from dovetail.errors import LedgerUnavailable
 
 from .engines import begin
 from .failures import CAUTION, held_by_another
@@ -45,7 +45,7 @@ class _SharedCommit:
         if isinstance(self.error, Exception):
             raise copy(self.error)
         if self.error is not None:
-            raise LedgerError("Recording was interrupted.", CAUTION)
+            raise LedgerUnavailable("Recording was interrupted.", CAUTION)
 
 
 class SharedCommits:

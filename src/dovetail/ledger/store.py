@@ -24,6 +24,7 @@ from .files import make_file, present
 from .kept_connections import KeptConnections
 from .pen import Pen
 from .prepared_statements import Read, locking, recalling
+from .rollback_guard import RollbackGuard
 from .schema import SCHEMA_VERSION, create_tables, ledger
 from .shared_commits import SharedCommits
 from .state import EMPTY
@@ -73,6 +74,7 @@ class Store:
         self.copy = copy
         self._engines = self._connected()
         self._inherited: list[_Engines] = []
+        self._guard = RollbackGuard(self.place, self.path)
 
     @property
     def path(self) -> Path | None:
@@ -169,6 +171,7 @@ class Store:
                 locking(connection, _LOCK, expected) as locked,
             ):
                 sequence, link, state, named, settings = locked.rows[0]
+                self._guard.check(Head(sequence, link))
                 witness = starting or self._feeding(connection, named)
                 pen = Pen(connection, Head(sequence, link), state, named, settings)
                 with recalling(connection, settings):
@@ -178,6 +181,7 @@ class Store:
                         witness = remember(pen, self.host, witness)
                     append = after.enter_context(witness.opened())
                 pen.put_down()
+            self._guard.saw(pen.head)
             if witness is not None and pen.written:
                 append(pen.head)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, select
 
-from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
+from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError, LedgerUnavailable
 from dovetail.errors.remedies import StartWitness, VerifyLedger
 
 from .chain import Head
@@ -61,7 +61,7 @@ class Witness:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | create, 0o600)
         except OSError as error:
-            raise LedgerError(
+            raise LedgerUnavailable(
                 f"The witness {self.path} cannot be written: {error.strerror}.",
                 "Nothing was recorded. Restore it; whoever lost it starts another.",
                 StartWitness(),
@@ -80,7 +80,7 @@ class Witness:
                 raise OSError("short write")
             os.fsync(descriptor)
         except OSError as error:
-            raise LedgerError(
+            raise LedgerUnavailable(
                 f"The witness {self.path} cannot be written: {error.strerror or error}.",
                 "The charge is recorded, no answer was given.",
             ) from error

@@ -21,7 +21,7 @@ from .oidc import Provider
 from .settings import Declared, Limits, Settings
 
 _SERVICE = {"host", "port", "hosts", "ledger", "tls_certificate", "tls_key", "behind_proxy", "workers"}
-_SERVICE |= {"threads", "metrics_port", "cookie_secret_file"}
+_SERVICE |= {"threads", "lease", "metrics_port", "cookie_secret_file"}
 _DATASET = {
     "source",
     "connection",
@@ -65,6 +65,8 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
     for name in ("port", "workers", "threads", "metrics_port"):
         if name in service:
             made[name] = integer(name, service[name], low=0, high=65535)
+    if "lease" in service:
+        made["lease"] = float(positive("lease", service["lease"], "Seconds, such as 600."))
     for name in ("tls_certificate", "tls_key"):
         if name in service:
             made[name] = here / service[name]

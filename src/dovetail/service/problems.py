@@ -18,6 +18,7 @@ _STATUSES: tuple[tuple[type[DovetailError], int], ...] = (
     (e.DataError, 503),
     (e.LedgerCorrupt, 503),
     (e.LedgerBusy, 503),
+    (e.LedgerUnavailable, 503),
     (e.RequestConflict, 422),
     (e.AccessRefused, 403),
     (e.LedgerError, 409),

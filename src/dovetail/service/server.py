@@ -86,9 +86,9 @@ def serve(
     # A graceful stop by Ctrl-C ends with the signal being raised once more.
     with closing(bound), suppress(KeyboardInterrupt):
         if settings.workers > 1:
-            from uvicorn.supervisors import Multiprocess
+            from .supervisor import Supervisor
 
-            Multiprocess(config, [bound]).run()
+            Supervisor(config, [bound]).run()
         else:
             uvicorn.Server(config).run(sockets=[bound])
 
@@ -101,7 +101,7 @@ def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> 
 
 def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
     """Return the application of one process, which opens a ledger of its own."""
-    ledger = Ledger.open(settings.ledger)
+    ledger = Ledger.open(settings.ledger, lease=settings.lease)
     app = create_app(settings, ledger)
     if settings.workers > 1:
         Thread(target=_follow, args=(os.getppid(),), daemon=True).start()

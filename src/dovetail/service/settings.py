@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.errors import InvalidParameter
+from dovetail.ledger.store_opening import LEASE
 from dovetail.privacy import Budget
 
 from .oidc import Provider
@@ -74,6 +75,7 @@ class Settings:
     behind_proxy: bool = False
     workers: int = 1
     threads: int = 16
+    lease: float = LEASE
     metrics_port: int | None = None
     data_roots: Mapping[str, Path] = field(default_factory=dict)
     connections: Mapping[str, str] = field(default_factory=dict)

@@ -66,6 +66,13 @@ def one(
         stored = service.ledger.people.answer(caller.name, public)
     except InvalidParameter:
         raise not_found() from None
+    if stored.interrupted:
+        raise Refused(
+            503,
+            "interrupted",
+            "Whoever was answering this question stopped.",
+            "Send it again with the same Idempotency-Key: nothing more is paid.",
+        )
     if stored.state == "reserved":
         return under_way(public)
     if stored.answer is None or _of_run(stored.body):

@@ -1,0 +1,67 @@
+"""An old copy that is put in the place of a ledger is noticed by whoever has the ledger open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dovetail.errors import LedgerCorrupt, LedgerError
+from dovetail.ledger import Ledger
+from dovetail.privacy import Budget
+from ledger_cases import TENTH, asked
+
+
+def copied_over(old: Path, place: Path) -> None:
+    shutil.copy(old, place)
+
+
+def moved_over(old: Path, place: Path) -> None:
+    os.replace(old, place)
+
+
+def removed(old: Path, place: Path) -> None:
+    place.unlink()
+
+
+@pytest.mark.parametrize("put_back", [copied_over, moved_over, removed])
+def test_a_file_that_is_put_back_sells_nothing(
+    tmp_path: Path, put_back: Callable[[Path, Path], None]
+) -> None:
+    place, old = tmp_path / "a.ledger", tmp_path / "old.ledger"
+    with Ledger.create(place) as ledger:
+        account = ledger.account("visits", budget=Budget.pure("0.2"))
+        account.reserve(asked("first"))
+        shutil.copy(place, old)
+        account.reserve(asked("second"))
+        put_back(old, place)
+        for word in ("third", "fourth"):
+            with pytest.raises(LedgerError):
+                account.reserve(asked(word))
+        with pytest.raises(LedgerError):
+            ledger.check_ready()
+
+
+def test_what_others_record_is_no_rollback(location: str) -> None:
+    with Ledger.create(location) as one, Ledger.open(location) as other:
+        account = one.account("visits", budget=Budget.pure(1))
+        for number in range(3):
+            account.reserve(asked(f"one {number}"))
+            other.account("visits").reserve(asked(f"other {number}"))
+        assert account.spent() == TENTH.times(6)
+
+
+@pytest.mark.parametrize("behind", [1, 0])
+def test_a_server_that_was_set_back_sells_nothing(postgres_url: str, behind: int) -> None:
+    """As after a switch to a copy that had not heard of the last commit, or heard of another instead."""
+    with Ledger.create(postgres_url) as ledger:
+        account = ledger.account("visits", budget=Budget.pure(1))
+        account.reserve(asked("first"))
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("UPDATE dovetail_ledger SET hash = '', sequence = sequence - %s", [behind])
+        with pytest.raises(LedgerCorrupt, match="not the one that this process used"):
+            account.reserve(asked("second"))

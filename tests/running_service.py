@@ -1,0 +1,100 @@
+"""A real `dovetail serve`, started as a user starts it: its processes, its people, its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import httpx2
+
+PATIENCE = 120.0
+
+
+class Running:
+    """A service that was started as a user starts it."""
+
+    def __init__(self, folder: Path, words: list[str]) -> None:
+        self.output = folder / "output.txt"
+        self.errors = folder / "errors.txt"
+        command = [sys.executable, "-m", "dovetail", "serve", *words, "--port", "0", "--no-open"]
+        with self.output.open("w") as out, self.errors.open("w") as err:
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder)
+        self.address = self._found(r"serves at (http\S+?)\.\s")
+        self.wait()
+
+    def _found(self, pattern: str) -> str:
+        until = monotonic() + PATIENCE
+        while monotonic() < until and self.process.poll() is None:
+            match = re.search(pattern, self.output.read_text())
+            if match:
+                return match[1]
+            sleep(0.05)
+        raise AssertionError(self.errors.read_text())
+
+    def wait(self, status: int = 200) -> httpx2.Response:
+        """Wait until the service is ready, or not ready any more."""
+        until = monotonic() + PATIENCE
+        while monotonic() < until:
+            with suppress(httpx2.HTTPError):
+                said = httpx2.get(f"{self.address}/readyz", timeout=5)
+                if said.status_code == status:
+                    return said
+            sleep(0.05)
+        raise AssertionError(self.errors.read_text())
+
+    @property
+    def workers(self) -> list[int]:
+        """The processes that answer, where there are several."""
+        return [each for each in children(self.process.pid) if _is_worker(Path(f"/proc/{each}/cmdline"))]
+
+    @property
+    def key(self) -> str:
+        """The curator's key, which is printed once."""
+        return self._found(r"Curator key\s+(dvt_\S+)")
+
+    def ask(self, method: str, path: str, key: str, body: Any = None, retry: str = "") -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": retry or os.urandom(8).hex()}
+        return httpx2.request(method, self.address + path, headers=headers, json=body, timeout=60)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started."""
+    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
+def _is_worker(said: Path) -> bool:
+    # A process that is gone, or was killed and not yet asked for, says nothing.
+    with suppress(OSError):
+        return b"spawn_main" in said.read_bytes()
+    return False
+
+
+def configured(folder: Path, ledger: str, budget: str = "1000", **service: object) -> list[str]:
+    """Return the words that start a service on the Adult data with these settings."""
+    lines = [f"{name} = {value}" for name, value in service.items()]
+    config = folder / "service.toml"
+    config.write_text(
+        "\n".join(["[service]", f'ledger = "{ledger}"', *lines, "[limits]", 'rate = "100000/second"'])
+        + f'\n[datasets.adult]\nsource = "adult"\nbudget = {{ epsilon = "{budget}" }}\n'
+    )
+    return ["--config", str(config)]
+
+
+def analyst(service: Running, curator: str, epsilon: str) -> str:
+    """Add an analyst with an allotment, and return the key."""
+    person = service.ask("POST", "/v1/analysts", curator, {"name": f"a{os.urandom(4).hex()}"}).json()["id"]
+    grant = {"person": person, "dataset": "adult", "allotment": {"epsilon": epsilon}}
+    assert service.ask("POST", "/v1/grants", curator, grant).status_code == 201
+    return str(service.ask("POST", "/v1/keys", curator, {"person": person}).json()["key"])
