@@ -131,7 +131,7 @@ def test_workers_share_a_ledger_on_a_server(run: Any, postgres_url: str) -> None
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_lose_nothing_that_was_shown(run: Any, tmp_path: Path) -> None:
+def test_workers_that_die_under_load_lose_nothing_that_was_shown(run: Any, tmp_path: Path) -> None:
     """Two cycles of the campaign of `tests/faults`."""
     service = run(*configured(tmp_path, "a.ledger", workers=2, lease=2))
     campaign = Campaign(service, str(tmp_path / "a.ledger"))
