@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, expm1, inf, log, log1p
+from math import exp, expm1, inf, log, log1p, nextafter
 
 import numpy as np
 
@@ -100,4 +100,6 @@ class Curve:
         """Return an upper bound on the mass of the values above `limit`."""
         masses = self.log_masses[np.searchsorted(self.values, limit, side="right") :]
         total = float(np.sum(np.exp(np.minimum(masses, 700.0))))
-        return min(total * (1 + (len(masses) + 64) * ROUNDING) + self.constant, 1.0)
+        if not total:
+            return min(self.constant, 1.0)
+        return min(nextafter(total * (1 + (len(masses) + 64) * ROUNDING) + self.constant, inf), 1.0)
