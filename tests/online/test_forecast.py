@@ -10,6 +10,7 @@ import pytest
 from dovetail.errors import InvalidParameter
 from dovetail.online import design_online
 from dovetail.online.forecast import ForecastCount, deviation, forecasts, product_variance, public_questions
+from dovetail.online.planner import _chosen_updates
 from dovetail.privacy import Budget
 from dovetail.workloads import MarginalWorkload
 
@@ -136,3 +137,10 @@ def test_bases_are_compared_from_the_ways_of_the_questions_to_three(
     found = forecasts(shape, 100, ways, "point", Budget.pure(1), 1)
     assert {each.name for each in found} == names
     assert [each.bar for each in found] == sorted(each.bar for each in found)
+
+
+def test_updates_are_up_to_a_million() -> None:
+    assert _chosen_updates(10**6, None) == 10**6
+    assert _chosen_updates(0, 1) == _chosen_updates("auto", 1) == 0
+    with pytest.raises(InvalidParameter, match="updates"):
+        _chosen_updates(10**6 + 1, None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
 from dovetail.online import Hypothesis, Region
+from dovetail.online import hypothesis as belief
 from dovetail.online.region import halves
 
 
@@ -137,3 +138,14 @@ def test_what_is_no_table_is_refused(make) -> None:
 
 def test_a_noisy_number_of_rows_counts_as_one_at_least() -> None:
     assert Hypothesis.uniform((2,), -7).total == 1
+
+
+@pytest.mark.parametrize("block", [1, 20, 1 << 14])
+def test_cells_are_changed_block_by_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief, "_BLOCK", block)
+    cells = np.arange(1.0, 61.0).reshape(6, 10)
+    region = Region.product((6, 10), {0: [True, False, True, True, True, False], 1: [True, False] * 5})
+    guess = Hypothesis(cells.copy(), cells.sum())
+    guess.multiply(region, 3.0)
+    wanted = np.where(region.dense(), 3 * cells, cells)
+    assert np.allclose(guess.marginal([0, 1]), wanted * cells.sum() / wanted.sum())
