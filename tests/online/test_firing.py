@@ -148,3 +148,16 @@ def test_zeta_is_the_integral_of_delta() -> None:
     deltas = np.array([loss._profile.delta(float(x)) for x in grid])
     integral = float(np.trapezoid(deltas * np.exp(grid), grid))
     assert expm1(loss.zeta()) == pytest.approx(2 * deltas[0] + 2 * integral, rel=1e-3)
+
+
+def test_no_adversary_makes_a_loss_beyond_a_limit_more_likely() -> None:
+    """One that fires at once has ln(p/q) with chance p; one that waits has failures behind it as well."""
+    curve = ResponseCurve.renyi("0.05", 6)
+    loss = curve.loss()
+    for one, other in pairwise(curve.table[:40]):
+        p, q = one / WHOLE, other / WHOLE
+        assert loss.above(log(p / q) * (1 - 1e-9)) >= p
+        for tests in (1, 10, 1000):
+            waited = tests * (np.log1p(-p) - np.log1p(-q)) if p < 1 else 0.0
+            assert loss.forward.below(Fraction(waited * (1 - 1e-9) - 1e-12)) >= (1 - p) ** tests * (p < 1)
+    assert loss.above(loss.worst) == 0

@@ -107,3 +107,10 @@ def test_a_level_that_cannot_be_promised_is_refused(level) -> None:
 def test_a_chance_below_the_floor_is_refused() -> None:
     with pytest.raises(InvalidParameter):
         Guard(Geometric(1), CURVE, None, 1).placed("1e-13")
+
+
+def test_a_distance_is_a_whole_number_up_to_2_to_the_40() -> None:
+    assert Guard(Geometric(1), CURVE, None, 1, distance=2**40).distance == 2**40
+    for wrong in (-1, 2**40 + 1):
+        with pytest.raises(InvalidParameter, match="distance"):
+            Guard(Geometric(1), CURVE, None, 1, distance=wrong)
