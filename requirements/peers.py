@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how-to" / "migrate.md"
 PACKAGES = {"opendp": "opendp[polars]", "snsql": "smartnoise-sql"}
 WARDS = ("surgery", "eyes", "heart")
-_JOB = re.compile(
-    r"^```py\n(# (\S+) ([\d.]+)(?:, with (\S+)(?: ([\d.]+))?)?\n.*?)^```", re.DOTALL | re.MULTILINE
-)
+_JOB = re.compile(r"^```py\n(# (\S+) ([\d.]+)(?:, with ([^\n]+))?\n.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def jobs() -> dict[str, tuple[list[str], str]]:
@@ -29,10 +27,13 @@ def jobs() -> dict[str, tuple[list[str], str]]:
     ['diffprivlib', 'opendp', 'snsql', 'tmlt.analytics']
     >>> jobs()["opendp"][0]
     ['opendp[polars]==0.16.0', 'polars']
+    >>> jobs()["tmlt.analytics"][0]
+    ['tmlt.analytics==0.21.0', 'pyspark==3.5.*']
     """
     found = {}
-    for code, name, version, beside, its_version in _JOB.findall(PAGE.read_text(encoding="utf-8")):
-        more = [f"{beside.lower()}=={its_version}.*" if its_version else beside] if beside else []
+    for code, name, version, beside in _JOB.findall(PAGE.read_text(encoding="utf-8")):
+        others = (each.partition(" ") for each in beside.lower().split(" and ") if each)
+        more = [f"{other}=={its}.*" if its else other for other, _, its in others]
         found[name] = ([f"{PACKAGES.get(name, name)}=={version}", *more], code)
     return found
 

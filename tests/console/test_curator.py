@@ -259,3 +259,11 @@ def test_a_screen_without_content_says_what_to_do(service: Running, signed_in: C
     page.get_by_role("link", name="Design a plan").wait_for()
     page.goto("/#/history")
     page.get_by_role("link", name="Ask the first question").wait_for()
+
+
+def test_a_curator_without_a_grant_is_shown_the_way_to_one(
+    service: Running, signed_in: Callable[..., Any]
+) -> None:
+    page = signed_in(service, "carl", "ask")
+    page.get_by_role("link", name="Grant yourself a part of the budget").click()
+    page.get_by_role("heading", name="Granted").wait_for()

@@ -55,7 +55,9 @@ def permitted(connection: Connection, principal: int | None, dataset: Row) -> Ro
     if row is None and dataset["access"] == "anyone":
         return None
     if row is None or row["revoked"] is not None or past(row["expires"]):
-        raise AccessRefused("You have no grant for this dataset, or no longer.", "Nothing was spent.")
+        raise AccessRefused(
+            "You have no valid grant for this dataset.", "Nothing was spent. A curator can grant it."
+        )
     return row
 
 

@@ -72,7 +72,7 @@ def check_key(connection: Connection, text: object) -> Principal:
     row = run(connection, _BY_PUBLIC, {"called": form[1]}).first
     same = compare_digest(_hash(form[0]), _NOBODY if row is None else row.sha256)
     if row is None or not same or row.revoked is not None or past(row.expires):
-        raise AccessRefused("This key is not, or no longer, valid here.", "Ask the curator for another.")
+        raise AccessRefused("This key is not valid here.", "Ask the curator for another.")
     return principal(connection, row.principal)
 
 
@@ -85,7 +85,7 @@ def key_holder(connection: Connection, public: str) -> tuple[Principal, Key]:
     """Return who holds a key that is valid now, and the key; for whoever has proved to hold it before."""
     row = run(connection, _BY_PUBLIC, {"called": public}).first
     if row is None or row.revoked is not None or past(row.expires):
-        raise AccessRefused("This key is not, or no longer, valid here.", "Ask the curator for another.")
+        raise AccessRefused("This key is not valid here.", "Ask the curator for another.")
     key = Key(row.id, row.public, row.principal, _read(row.expires), False)
     return principal(connection, row.principal), key
 

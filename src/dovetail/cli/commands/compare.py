@@ -39,7 +39,7 @@ def compare(
     as_json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """Scale noises to equal privacy and show their errors side by side.
+    """Scale noises to equal privacy and compare their errors.
 
     Equal in one sense is not equal in another, so the sense is always named: zeta is an average, epsilon the
     worst case, and (epsilon, delta) after some queries lies between.

@@ -69,10 +69,11 @@ def marginals(
     synthetic: Synthetic = None,
     synthetic_rows: Rows = None,
 ) -> None:
-    """Count many tables at once: all of --way columns, or those listed. They agree with each other.
+    """Count many tables that agree with each other.
 
-    How they are measured is chosen from the price, for the least error of the worst table. Synthetic rows
-    are made from the noisy tables, so they are free; counts of them are biased and have no error bars.
+    Count all tables of --way columns, or those listed. The price decides how they are measured, for the
+    least error of the worst table. Synthetic rows are made from the noisy tables, so they are free; counts
+    of them are biased and have no error bars.
     """
     giving.check()
     made = _Made(csv_folder, synthetic, synthetic_rows)

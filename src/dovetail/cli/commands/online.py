@@ -53,7 +53,9 @@ def online(
     unchecked: Unchecked = False,
     analyst: o.Analyst = "local",
 ) -> None:
-    """Pay once, then answer many counts: read one condition per line, print one line of JSON for each.
+    """Pay once, then answer many counts.
+
+    Read one condition per line and print one line of JSON for each.
 
     The run is charged when it is opened. Opening it again is free, and a condition asked before gets the same
     answer. Every answer states its origin, which decides what is known about its error. A line that cannot be

@@ -79,7 +79,7 @@ def serve(
     allow_host: Names = None,
     browser: Browser = None,
 ) -> None:
-    """Let analysts ask over HTTP, each with a key and an allotment of their own.
+    """Let analysts ask over HTTP, each with a key and an allotment.
 
     The first time it prints a key for the curator, who adds analysts and grants in the console.
     """
