@@ -55,6 +55,7 @@ def test_a_file_without_a_schema_waits_for_its_curator(run: Any, tmp_path: Path)
     (tmp_path / "secret.csv").write_text("age\n1\n")
     service = run("people.csv", "--budget", "epsilon=3,delta=1e-6")
     key = service.key
+    assert "people has no schema yet" in service.output.read_text()
     said = service.ask("GET", "/v1/sources", key).json()
     first = said["first"]
     assert (first["name"], first["budget"]["epsilon"]) == ("people", "3")

@@ -105,7 +105,8 @@ def serve(
     declared: dict[str, Any] = {"unit": unit, "neighbours": str(neighbours), "max_rows": _whole(max_rows)}
     declared |= {"max_cells": _whole(max_cells), "budget": None if budget is None else read_budget(budget)}
     settings, schemas = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
-    run(settings, schemas, partial(_tell, browser=browser))
+    waiting = None if settings.first is None else settings.first.name
+    run(settings, schemas, partial(_tell, browser=browser, waiting=waiting))
 
 
 def from_file(config: Path, given: dict[str, Any]) -> tuple[Settings, dict[str, Schema]]:
@@ -158,8 +159,8 @@ def _whole(value: Any) -> int | None:
     return None if value is None else integer("max_rows", value, low=1)
 
 
-def _tell(start: Start, browser: bool | None) -> None:
-    """Say where the service is and, the first time, how its curator gets in."""
+def _tell(start: Start, browser: bool | None, waiting: str | None = None) -> None:
+    """Say where the service is and, the first time, how its curator gets in and which data wait for a schema."""
     screen = stdout()
     page = start.address if start.code is None else f"{start.address}/#code={start.code}"
     screen.print(f"Dovetail serves at {start.address}. Stop it with Ctrl-C.", soft_wrap=True, highlight=False)
@@ -168,6 +169,9 @@ def _tell(start: Start, browser: bool | None) -> None:
         screen.print("             It signs the curator in once, within 15 minutes.", soft_wrap=True)
         screen.print(f"Curator key  {start.key}", soft_wrap=True, highlight=False)
         screen.print("             Keep it: it is shown only now.", soft_wrap=True)
+        if waiting is not None:
+            todo = f"Next         {waiting} has no schema yet. Confirm its columns in the console; then analysts can ask."
+            screen.print(todo, soft_wrap=True, highlight=False, markup=False)
     screen.file.flush()
     if browser or (browser is None and screen.is_terminal):
         import webbrowser
