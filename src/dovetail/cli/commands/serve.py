@@ -160,7 +160,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _tell(start: Start, browser: bool | None, waiting: str | None = None) -> None:
-    """Say where the service is and, the first time, how its curator gets in and which data wait for a schema."""
+    """Say where the service is and, the first time, how its curator gets in and what waits for a schema."""
     screen = stdout()
     page = start.address if start.code is None else f"{start.address}/#code={start.code}"
     screen.print(f"Dovetail serves at {start.address}. Stop it with Ctrl-C.", soft_wrap=True, highlight=False)
@@ -170,8 +170,8 @@ def _tell(start: Start, browser: bool | None, waiting: str | None = None) -> Non
         screen.print(f"Curator key  {start.key}", soft_wrap=True, highlight=False)
         screen.print("             Keep it: it is shown only now.", soft_wrap=True)
         if waiting is not None:
-            todo = f"Next         {waiting} has no schema yet. Confirm its columns in the console; then analysts can ask."
-            screen.print(todo, soft_wrap=True, highlight=False, markup=False)
+            todo = f"{waiting} has no schema yet. Confirm its columns in the console; then analysts can ask."
+            screen.print(f"Next         {todo}", soft_wrap=True, highlight=False, markup=False)
     screen.file.flush()
     if browser or (browser is None and screen.is_terminal):
         import webbrowser
