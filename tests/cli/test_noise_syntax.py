@@ -122,9 +122,9 @@ def test_the_figures_are_those_of_the_library(run) -> None:
 
 def test_the_worst_case_stands_beside_every_zeta(run) -> None:
     lines = run("noise", "mixture:0.2,1,5", "geometric:0.328", "--queries", "10").stdout.splitlines()
-    for number, line in enumerate(lines):
-        if "average: zeta" in line:
-            assert "worst case: epsilon" in lines[number - 1]
+    before = [lines[number - 1] for number, line in enumerate(lines) if "average: zeta" in line]
+    assert before
+    assert all("worst case: epsilon" in line for line in before)
 
 
 def test_zeta_is_not_shown_where_it_is_epsilon(run) -> None:

@@ -82,13 +82,13 @@ def asked(engine: Engine, query: Any, schema: Schema) -> Any:
     return "discovered"
 
 
-def answers(source: Source) -> dict[str, Any]:
-    """Ask everything, with the type declared and without."""
+def answers(source: Source, most: int | None = None) -> dict[str, Any]:
+    """Ask everything, with the type declared and without; or the first `most` questions of each type."""
     engine = connect(source)
     found = {}
     for kind, questions in QUESTIONS.items():
-        for schema in (Schema([Column("x", kind)]), Schema()):
-            found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
+        for schema in (Schema([Column("x", kind)]), *([Schema()] if most is None else [])):
+            found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions[:most]}
         schema, questions = derived(kind)
         found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
     engine.close()
@@ -148,6 +148,8 @@ def in_file(folder: Path, suffix: str, table: pyarrow.Table) -> Source:
 @pytest.mark.parametrize("suffix", ["", ".arrow", ".parquet"])
 def test_no_row_of_arrow_decides_anything(suffix: str, kind: str, tmp_path: Path) -> None:
     make = partial(in_file, tmp_path, suffix) if suffix else in_memory
+    # Feather is read through the same view as memory, where everything is asked.
+    most = 1 if suffix == ".arrow" else None
     plain: dict[str, Any] = {}
     for array, hostile in together(COLUMNS[kind]):
         rows, others = neighbours(array, hostile)
@@ -156,8 +158,8 @@ def test_no_row_of_arrow_decides_anything(suffix: str, kind: str, tmp_path: Path
         except (pyarrow.ArrowException, OSError):
             assert suffix == ".parquet", "only Parquet has no form for some types"
             continue
-        plain = plain or answers(make(others))
-        assert not given_away(plain, answers(source)), array
+        plain = plain or answers(make(others), most)
+        assert not given_away(plain, answers(source, most)), array
 
 
 def test_a_parquet_file_that_stopped_duckdb_is_read_like_any_other(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_every_rival_keeps_to_the_guarantee(guarantee: Guarantee) -> None:
 
 
 def test_the_steepest_noise_is_on_the_edge_of_the_guarantee() -> None:
-    noise = steepest(TEN, dv.Geometric)
+    noise = steepest(TEN.met_by, dv.Geometric)
     assert not TEN.met_by(dv.Geometric(noise.rates[0] + Fraction(1, 10**6)))
 
 

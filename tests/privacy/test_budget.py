@@ -7,7 +7,7 @@ from math import comb, exp, expm1, inf
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
@@ -56,11 +56,10 @@ def test_only_a_budget_with_delta_pays_for_events(budget):
 
 @given(budgets, spendings)
 def test_what_remains_is_admitted_and_one_unit_more_is_not_for_sums(budget, spent):
+    assume(budget.currency != "zeta")
     left = Fraction(budget.remaining(spent).epsilon)
-    if left >= UNIT and budget.currency != "zeta":
-        assert budget.allows(spent, Charge.approximate(left - left % UNIT))
-    if budget.currency != "zeta":
-        assert not budget.allows(spent, Charge.approximate(left + 4 * UNIT))
+    assert left < UNIT or budget.allows(spent, Charge.approximate(left - left % UNIT))
+    assert not budget.allows(spent, Charge.approximate(left + 4 * UNIT))
 
 
 @given(budgets)

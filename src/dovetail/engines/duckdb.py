@@ -60,6 +60,7 @@ class DuckDB:
     """One table, read by DuckDB."""
 
     dialect = "duckdb"
+    date_part, date_start = staticmethod(date_part), staticmethod(date_start)
 
     def __init__(self, source: Source) -> None:
         self._name = source.name
@@ -202,12 +203,6 @@ class DuckDB:
         if isinstance(value, int):
             return exp.Literal.number(value)
         return exp.Literal.string(str(value))
-
-    def date_part(self, part: str, moment: Any) -> Any:
-        return date_part(part, moment)
-
-    def date_start(self, unit: str, moment: Any) -> Any:
-        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)

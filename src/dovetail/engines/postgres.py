@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dovetail.errors import DataError, InvalidParameter
 from dovetail.postgresql import REPLY_LIMIT, failure_of, limit_replies, wait_longer
-from dovetail.query.field import Constant, Field
+from dovetail.query.field import Field
 from dovetail.query.schema import Stored
 
 from .engine import BATCH, Batches, ColumnBatches, in_columns
@@ -59,6 +59,8 @@ class Postgres:
     """One table, view or foreign table of a PostgreSQL database."""
 
     dialect = "postgres"
+    constant = staticmethod(typed_constant)
+    date_part, date_start = staticmethod(date_part), staticmethod(date_start)
 
     def __init__(self, source: Source) -> None:
         self._name = source.name
@@ -111,15 +113,6 @@ class Postgres:
     def value(self, field: Field) -> Any:
         column = exp.column(field.name, quoted=True)
         return spelled_value(column, self._types[field.name], field.kind, field.zone)
-
-    def constant(self, kind: str, value: Constant) -> Any:
-        return typed_constant(kind, value)
-
-    def date_part(self, part: str, moment: Any) -> Any:
-        return date_part(part, moment)
-
-    def date_start(self, unit: str, moment: Any) -> Any:
-        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         # PostgreSQL fails where a product is too large for a double or a quotient too small.

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from dovetail.errors import DataError, InvalidParameter, shown
-from dovetail.query.field import Constant, Field
+from dovetail.query.field import Field
 from dovetail.query.schema import Stored
 
 from .column_names import check_names
@@ -51,6 +51,8 @@ class Spark:
     """One table of Spark's, read in a session of its own beside the user's."""
 
     dialect = "spark"
+    constant = staticmethod(typed_constant)
+    date_part, date_start = staticmethod(date_part), staticmethod(date_start)
 
     def __init__(self, source: Source) -> None:
         self._name = source.name
@@ -83,15 +85,6 @@ class Spark:
     def value(self, field: Field) -> Any:
         column = exp.column(field.name, quoted=True)
         return spelled_value(column, self._families[field.name], field.kind, field.zone)
-
-    def constant(self, kind: str, value: Constant) -> Any:
-        return typed_constant(kind, value)
-
-    def date_part(self, part: str, moment: Any) -> Any:
-        return date_part(part, moment)
-
-    def date_start(self, unit: str, moment: Any) -> Any:
-        return date_start(unit, moment)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)

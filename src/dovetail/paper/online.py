@@ -19,7 +19,7 @@ import dovetail as dv
 from .claims import Measured
 from .item import Item, ItemResult, StepInputs, table
 from .online_runs import QUESTIONS, Result, domain, questions, simulate, simulate_textbook
-from .rivals import paper_shape
+from .rivals import GRID, paper_shape, steepest
 
 UPDATES = 200
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
@@ -27,7 +27,6 @@ _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
 _SHARES = (0.06, 0.59, 0.35)
 # Of all questions, so many updates may be false alarms.
 _FALSE_ALARM = Fraction(UPDATES, 40 * QUESTIONS)
-_GRID = 10**7
 # The paper's own noise is so small beside these counts that any distance will do.
 FIVE_NOISE = dv.GeometricMixture("1/5", 1, 5)
 _PLAIN_DISTANCE = 300
@@ -49,7 +48,12 @@ class Arm:
 def _arms() -> Iterator[tuple[Arm, ...]]:
     """Return for each sense: the geometric noise, the mixture at the same distance, and at its own."""
     yield _textbook_arms("zeta of the noise, 0.328", FIVE_NOISE, _PLAIN_DISTANCE)
-    mixture = _steepest(paper_shape, lambda noise: dv.privacy_loss(noise).zeta <= Fraction(1, UPDATES))
+    mixture = steepest(
+        lambda noise: dv.privacy_loss(noise).zeta <= Fraction(1, UPDATES),
+        paper_shape,
+        most=1,
+        close=Fraction(1, 10_000),
+    )
     yield _textbook_arms(f"zeta of the noise, 1/{UPDATES}", mixture, None)
     yield _guarded_arms("worst-case epsilon", _by_rates(dv.Geometric), _by_rates(paper_shape))
     two_pieces = dv.design(epsilon=_EPSILON, delta=_DELTA, queries=UPDATES, pieces=2).noise
@@ -146,18 +150,8 @@ def _of_deviation(shape: dv.noise.PiecewiseGeometric, deviation: float) -> dv.no
     return dv.PiecewiseGeometric(rates, [max(round(point * factor), 1) for point in shape.breaks])
 
 
-def _steepest(
-    make: Callable[[Fraction], dv.noise.IntegerNoise], holds: Callable[[dv.noise.IntegerNoise], bool]
-) -> dv.noise.IntegerNoise:
-    low, high = 1, _GRID
-    while high - low > max(1, low // 10_000):
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(make(Fraction(middle, _GRID))) else (low, middle)
-    return make(Fraction(low, _GRID))
-
-
 def _short(value: float) -> Fraction:
-    return Fraction(int(value * _GRID), _GRID)
+    return Fraction(int(value * GRID), GRID)
 
 
 _COLUMNS = (

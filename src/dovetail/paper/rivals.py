@@ -10,8 +10,7 @@ import dovetail as dv
 
 from .mechanisms import FIVE
 
-_STEPS = 40
-_DIGITS = 10**7
+GRID = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,11 @@ def rivals(guarantee: Guarantee) -> tuple[Rival, ...]:
     ['geometric', 'geometric mixture', 'two pieces', 'designed']
     """
     noises = {
-        "geometric": steepest(guarantee, dv.Geometric),
-        "geometric mixture": steepest(guarantee, paper_shape),
+        "geometric": steepest(guarantee.met_by, dv.Geometric),
+        "geometric mixture": steepest(guarantee.met_by, paper_shape),
     }
     if guarantee.delta is not None:
-        noises["discrete Gaussian"] = steepest(guarantee, lambda rate: dv.DiscreteGaussian(1 / rate))
+        noises["discrete Gaussian"] = steepest(guarantee.met_by, lambda rate: dv.DiscreteGaussian(1 / rate))
     for family, pieces in (("two pieces", 2), ("designed", 8)):
         designed = dv.design(
             epsilon=guarantee.epsilon, delta=guarantee.delta, queries=guarantee.uses, pieces=pieces
@@ -73,20 +72,24 @@ def paper_shape(outer: Fraction) -> dv.noise.IntegerNoise:
 
 
 def steepest(
-    guarantee: Guarantee, make: Callable[[Fraction], dv.noise.IntegerNoise]
+    holds: Callable[[dv.noise.IntegerNoise], bool],
+    make: Callable[[Fraction], dv.noise.IntegerNoise],
+    *,
+    most: int = 20,
+    close: Fraction = Fraction(0),
 ) -> dv.noise.IntegerNoise:
-    """Return the noise of the largest rate that meets the guarantee, by bisection on a grid of 1e-7.
+    """Return the noise of the largest rate up to `most` for which a claim holds, on a grid of 1e-7.
 
-    >>> steepest(Guarantee("1", None, 10), dv.Geometric)
+    The search ends once it is `close` beside the rate.
+
+    >>> steepest(Guarantee("1", None, 10).met_by, dv.Geometric)
     PiecewiseGeometric(rates=('0.1',))
     """
-    low, high = 0, 20 * _DIGITS
-    for _ in range(_STEPS):
-        if high - low <= 1:
-            break
+    low, high = 1, most * GRID
+    while high - low > 1 and high - low > low * close:
         middle = (low + high) // 2
-        low, high = (middle, high) if guarantee.met_by(make(Fraction(middle, _DIGITS))) else (low, middle)
-    return make(Fraction(low, _DIGITS))
+        low, high = (middle, high) if holds(make(Fraction(middle, GRID))) else (low, middle)
+    return make(Fraction(low, GRID))
 
 
 def _priced(family: str, noise: dv.noise.IntegerNoise, guarantee: Guarantee) -> Rival:

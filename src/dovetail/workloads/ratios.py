@@ -32,7 +32,8 @@ from dovetail.noise import IntegerNoise
 from .cutoff import Floats
 
 _POINTS = 129
-_ROUNDS = 44
+# Halvings of a bar that is never too short: to 1e-8 of its length.
+_ROUNDS = 27
 # A wide noise of the count is looked at in bins.
 _MOST_BINS = 2048
 _ROUNDED = 2.0**-52
