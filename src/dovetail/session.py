@@ -201,7 +201,7 @@ class Session(AskingMarginals):
     def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another.
 
-        Asked for again, it is the same plan, paid once; another one on purpose needs another `name`.
+        Asking again returns the same plan, paid once; give another `name` to buy another.
         """
         from dovetail.pricing.plans import sketched_plan
 
@@ -247,8 +247,8 @@ class Session(AskingMarginals):
     ) -> Online:
         """Pay once, then ask counts of these columns as often as you like; see `quote_online` for the price.
 
-        Asked for again, also after a restart, it is the same run, paid once; not if the files were written
-        again since, because its answers are about the rows at that time. A row counts if it has a cell in
+        Asking again, even after a restart, returns the same run, paid once. It is refused if the files were
+        written since, because its answers are about the rows at that time. A row counts if it has a cell in
         every column: declared values, or `bins`.
         """
         from dovetail.online.durable_run import RunSession

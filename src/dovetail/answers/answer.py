@@ -109,7 +109,7 @@ class Answer(Arithmetic):
 
     @property
     def number(self) -> NoisyNumber:
-        """The noisy number of an answer that is not a table, to calculate with; so can the answer itself."""
+        """The noisy number of an answer that is not a table; the answer itself also calculates."""
         if self.query.grouped:
             raise InvalidQuery(
                 "This answer is a table, not one number.", "Name the cell: answer[key], or several keys."
@@ -258,7 +258,7 @@ class Answer(Arithmetic):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read what `to_json` wrote: everything that the answer can do, it can do again.
+        """Read what `to_json` wrote; the answer has all its methods again.
 
         Texts of the format "dovetail.answer/1" are read where they contain the released integers.
         """

@@ -78,7 +78,7 @@ class Plan:
         return Charge.rounded_up(epsilon=total.epsilon, zeta=total.zeta, renyi=None)
 
     def price(self) -> str:
-        """Return what all its answers cost: as charged, and with a delta how often more is lost.
+        """Return what all its answers cost, as charged; with a delta, also how often more is lost.
 
         >>> from dovetail.noise import Geometric
         >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()

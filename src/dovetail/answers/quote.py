@@ -115,9 +115,9 @@ class StoredOffer:
 class Quote:
     """Questions with their noise, their price and their errors; nothing has been read or spent.
 
-    `charge` is exactly what an answer to this quote is charged. Where a `plan` pays that is open already it
-    is zero; of a plan that is not open yet (its `id` is 0), it is the price of the whole plan. `slots` is how
-    many of the plan's answers are used. `standing` is where the budget stood when the quote was made.
+    `charge` is exactly what an answer to this quote is charged. If an open `plan` pays, it is zero; if the
+    plan is not open yet (its `id` is 0), it is the price of the whole plan. `slots` is how many of the plan's
+    answers are used. `standing` is where the budget stood when the quote was made.
 
     >>> from dovetail.noise import Geometric
     >>> from dovetail.query.checked_query import CheckedQuery
@@ -218,7 +218,7 @@ class Quote:
         return sha256(json.dumps(offer, sort_keys=True).encode()).hexdigest()
 
     def words(self) -> dict[str, str]:
-        """Return what a reader wants to know, each after its word."""
+        """Return what a reader wants to know, each under its label."""
         lines = {"cost": self._cost(), "error": self._error()}
         if self.bounded is not None:
             lines |= {"error": f"{lines['error']}, for the rows used", "bounded": self.bounded}

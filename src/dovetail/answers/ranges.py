@@ -92,7 +92,7 @@ class RangeAnswer(Answer):
     def cdf(self, *, group: Sequence[Any] = (), shares: bool = False, level: Real = 0.95) -> pyarrow.Table:
         """Return the rows up to each value with a band that holds for all values at once.
 
-        With `shares`, of all rows; the band then allows for the error of their number, too.
+        With `shares`, return shares of all rows; the band then also allows for the error in their number.
         """
         import pyarrow
 

@@ -185,7 +185,7 @@ class AskingCounts(ABC):
     ) -> Answer:
         """Return the sum of a column, each row clamped to [low, high] and rounded to a multiple of step.
 
-        The schema gives those of the three that are left out.
+        Bounds and a step that you leave out come from the schema.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -270,7 +270,7 @@ class AskingCounts(ABC):
         """Answer one SELECT; its aggregates are priced together, ORDER BY and LIMIT act on the noisy table.
 
         The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
-        the schema. Anything that cannot be answered is an UnsupportedSQL that says where and what instead.
+        the schema. What cannot be answered raises UnsupportedSQL, which says where and what to write instead.
         """
         from dovetail.answers.layout import laid_out
 
@@ -315,7 +315,7 @@ class AskingCounts(ABC):
         fresh: bool = False,
         request: str | None = None,
     ) -> Charge:
-        """Return what a query, a batch or a SELECT would cost; no row is looked at and nothing is spent.
+        """Return what a query, a batch or a SELECT would cost; no row is read and nothing is spent.
 
         What a plan pays for costs nothing more, and what was answered before costs nothing.
         """
@@ -341,9 +341,9 @@ class AskingCounts(ABC):
         fresh: bool = False,
         request: str | None = None,
     ) -> Quote:
-        """Return the price of a query, a batch or a SELECT with its noise and the errors of its answers.
+        """Return the price of a query, a batch or a SELECT, its noise, and the errors of its answers.
 
-        No row is looked at and nothing is spent. `answer(quote)` then charges exactly what was quoted.
+        No row is read and nothing is spent. `answer(quote)` then charges exactly what was quoted.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request

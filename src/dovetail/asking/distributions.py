@@ -183,7 +183,7 @@ class AskingDistributions(AskingCounts):
     ) -> Answer:
         """Return the least value of a column with its interval.
 
-        One row decides it, so noise hides it well: the quantile 0.01 is much more accurate.
+        One row decides it, so its interval is wide: the quantile 0.01 is much more accurate.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -216,7 +216,7 @@ class AskingDistributions(AskingCounts):
     ) -> Answer:
         """Return the largest value of a column with its interval.
 
-        One row decides it, so noise hides it well: the quantile 0.99 is much more accurate.
+        One row decides it, so its interval is wide: the quantile 0.99 is much more accurate.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -247,7 +247,7 @@ class AskingDistributions(AskingCounts):
         """Return how many persons have 1, 2, ... rows and, with columns, rows in 1, 2, ... of their cells.
 
         Persons with `most_rows` or more are counted together, and the same for cells: choose these maxima
-        without a look at the rows. The answer says, free, what share of the rows a bound keeps and which
+        without looking at the rows. The answer says, free, what share of the rows a bound keeps and which
         bounds lose least. It uses every row, so the bounds of the session need not be chosen before.
         """
         payment = self._payment(

@@ -73,7 +73,7 @@ class AskingMarginals(AskingDistributions):
         fresh: bool = False,
         request: str | None = None,
     ) -> list[Answer]:
-        """Answer counts, histograms, ranges, marginals and others that share a price by what they measure.
+        """Answer counts, histograms, ranges, marginals and others together, for one price.
 
         At a price, every number that one row moves gets the same noise, unless marginals are better measured
         otherwise. `quote(Workload(queries), spend=...)` shows the errors before anything is paid.

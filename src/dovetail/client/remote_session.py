@@ -128,7 +128,7 @@ class RemoteSession(AskingMarginals):
     def plan(self, design: Any, *, queries: int, name: str | None = None) -> Plan:
         """Pay now for `queries` answers of one noise, to be asked freely one after another.
 
-        Asked for again, it is the same plan, paid once; another one on purpose needs another `name`.
+        Asking again returns the same plan, paid once; give another `name` to buy another.
         """
         slots = answers_planned(queries)
         noise = noise_of_slots("design", design, designed_for(design))

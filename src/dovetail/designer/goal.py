@@ -48,7 +48,7 @@ class Goal:
 
     @property
     def each(self) -> float:
-        """The chance with which a single answer may miss, about."""
+        """About how likely a single answer may miss."""
         miss = float(1 - self.probability)
         # Each logarithm is exact at one end, and the second also where a float would be 0.
         above, below = self.probability.numerator, self.probability.denominator

@@ -120,8 +120,8 @@ class Charge:
     def approximate(cls, epsilon: Real, delta: Real = 0) -> Charge:
         """Return the charge of any mechanism known only to be (epsilon, delta)-private.
 
-        Such a mechanism is, except on an event of probability delta, a post-processing of randomised
-        response with epsilon (Kairouz, Oh and Viswanath 2015), whose zeta is epsilon itself.
+        Such a mechanism is dominated by one that reveals everything with probability delta and otherwise is
+        randomised response with epsilon (Kairouz, Oh and Viswanath 2015), whose zeta is epsilon itself.
 
         >>> str(Charge.approximate("0.5", "1e-7"))
         'epsilon 0.5, delta 1e-7'

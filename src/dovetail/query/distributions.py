@@ -33,8 +33,8 @@ Kind: TypeAlias = Literal["disc", "cont"]
 class Variance:
     """The variance of a column: each row is clamped to [low, high] and rounded to a multiple of step.
 
-    It is that of these rows; `sample` divides by n - 1 instead of n. Rows without a number are left out. Of
-    low, high and step, what is left out is what the schema declares.
+    It is that of these rows; `sample` divides by n - 1 instead of n. Rows without a number are left out.
+    Bounds and a step that you leave out come from the schema.
 
     >>> Variance("age", low=0, high=100, step=1).sample
     False
@@ -78,9 +78,9 @@ class Ranges:
 
     Each row is clamped to [low, high] and rounded to a multiple of step; rows without a value are left out.
     The column may hold numbers, days (a step counts days, 1 if left out) or times (a step counts seconds);
-    days and times are rounded to steps from low on. What is left out of the three is what the schema
-    declares. The levels of the tree are chosen from the number of values and the price, where one is
-    named; else they are those that are best at a worst-case epsilon of 1.
+    days and times are rounded to steps from low on. Bounds and a step that you leave out come from the
+    schema. The levels of the tree are chosen from the number of values and the price, where one is named;
+    else they are those that are best at a worst-case epsilon of 1.
 
     >>> Ranges("age", low=0, high=100, step=1).column
     'age'

@@ -117,8 +117,8 @@ class _Summed:
 class Sum(_Summed):
     """The sum of a column: each row is clamped to [low, high], rounded to a multiple of step, then added.
 
-    Rows without a number (NULL, NaN, infinite, text) add 0. The schema gives those of
-    low, high and step that are left out.
+    Rows without a number (NULL, NaN, infinite, text) add 0. Bounds and a step that you leave out come from
+    the schema.
 
     >>> Sum("age", low=0, high=100, step=1).high
     100

@@ -40,9 +40,9 @@ def _unread(source: Any, table: str | None) -> Schema:
 class Schema:
     """The public columns of a table; `place` is the file that they were read from.
 
-    `encoding` is that of a CSV file, UTF-8 where nothing is said. `zone` is the time zone in which instants
-    are read, UTC where nothing is said. `derived` names columns that are made of others, by expressions such
-    as "EXTRACT(MONTH FROM admitted)"; `lookups` are public tables that say more about the values of a column.
+    `encoding` is that of a CSV file, UTF-8 by default. `zone` is the time zone in which points in time are
+    read, UTC by default. `derived` names columns computed from others, by expressions such as "EXTRACT(MONTH
+    FROM admitted)"; `lookups` are public tables joined to a column.
 
     >>> schema = Schema([Column("age", "integer", low=0, high=120), Column("sex", "text")])
     >>> Schema.from_toml(schema.to_toml()) == schema
@@ -179,9 +179,9 @@ class Schema:
 
     @classmethod
     def draft(cls, source: Any, *, table: str | None = None) -> Schema:
-        """Propose a schema by looking at the rows: a help for the curator, who must confirm each column.
+        """Propose a schema by looking at the rows; the curator must confirm each column.
 
-        What it finds is private until it was reviewed, so every drafted column is refused until then.
+        The draft is private until it is reviewed, so every drafted column is refused until then.
         """
         return cls.drafter(source, table)
 

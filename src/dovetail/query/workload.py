@@ -16,9 +16,9 @@ MOST_TOGETHER = 10_000
 
 @dataclass(frozen=True, slots=True, init=False)
 class Workload:
-    """Queries that share a price by what they measure: each number that a row moves gets as much of it.
+    """Queries that share one price: every number that a row moves gets the same noise.
 
-    A batch at a worst-case price gives every query the same share: one count as much as 28 tables.
+    A batch instead gives every query the same share of a worst-case price: one count as much as 28 tables.
 
     >>> from dovetail.query import Count, Histogram
     >>> len(list(Workload([Count(), Histogram("sex")])))
