@@ -147,3 +147,20 @@ def test_options_are_listed_by_what_they_are_about(run) -> None:
         assert "How to pay: choose one way:" in titles
         assert "Data, budget, and whom it protects:" in titles
         assert ("The question:" in titles) == (command != "sql")
+
+
+def test_garbage_is_collected_rarely_but_by_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gc
+
+    from dovetail.cli import USUAL_COLLECTION, app
+    from dovetail.cli.commands.serve import serve
+    from dovetail.errors import InvalidParameter
+
+    set_to: list[tuple[int, ...]] = []
+    monkeypatch.setattr(gc, "set_threshold", lambda *given: set_to.append(given))
+    monkeypatch.setattr(app, "app_for", lambda words: lambda prog_name: None)
+    dovetail.cli.main()
+    with pytest.raises(InvalidParameter):
+        serve()
+    assert set_to[0][0] > 100 * USUAL_COLLECTION[0]
+    assert set_to[1:] == [USUAL_COLLECTION]

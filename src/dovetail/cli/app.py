@@ -12,9 +12,7 @@ from typer.core import TyperGroup
 
 from dovetail.errors import BudgetMismatch
 
-from .error_report import STOPPED, report
 from .options import listing
-from .same_data_question import options_of_answer
 from .terminal import prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
@@ -55,12 +53,17 @@ class Frame(TyperGroup):
                 try:
                     code = super().main(words, *more, **options)
                 except BudgetMismatch as error:
+                    from .same_data_question import options_of_answer
+
                     # Nothing was spent: with the answer, the same command runs from its beginning.
                     code = super().main([*words, *options_of_answer(error)], *more, **options)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop before the user
+            # Loads with the first error: most commands make none.
+            from .error_report import STOPPED, report
+
             code = report(error, self.debug)
-        if code == STOPPED:
-            say(stderr(), "", "Stopped. If the charge was already recorded, it stays.", "")
+            if code == STOPPED:
+                say(stderr(), "", "Stopped. If the charge was already recorded, it stays.", "")
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
 
 
 _EXAMPLES = {"low": "0", "high": "100", "step": "1"}
+# The queries about one column, by option; each loads when it is used.
+_STATISTICS = {
+    "sum": "Sum",
+    "mean": "Mean",
+    "variance": "Variance",
+    "std": "Std",
+    "median": "Median",
+    "quantiles": "Quantiles",
+    "ranges": "Ranges",
+    "min": "Minimum",
+    "max": "Maximum",
+}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 
@@ -66,9 +78,9 @@ class QueryOptions:
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
-        from dovetail.query import Contributions, Count, CountDistinct, Histogram
+        from dovetail import query as queries
 
-        asked: dict[str, Any] = {option: getattr(self, option) for option in _of_columns()}
+        asked: dict[str, Any] = {option: getattr(self, option) for option in _STATISTICS}
         asked |= {"distinct": self.distinct or None, "weights": self.weights}
         asked |= {"contributions": self.contributions or None}
         chosen = [option for option, given in asked.items() if given is not None]
@@ -89,7 +101,7 @@ class QueryOptions:
             "bins": read_by_column("bins", self.bins or (), source) or None,
         }
         self._check_cells(source)
-        if chosen and chosen[0] in _of_columns():
+        if chosen and chosen[0] in _STATISTICS:
             return self._of_column(chosen[0], source, {"where": self.where, "by": by, **cells})
         if self.low is not None or self.high is not None or self.step is not None:
             raise InvalidQuery(
@@ -97,13 +109,15 @@ class QueryOptions:
                 "A count needs no bounds.",
             )
         if self.contributions:
-            return Contributions(by, self.most_rows or 50, where=self.where, **cells)
+            return queries.Contributions(by, self.most_rows or 50, where=self.where, **cells)
         if self.distinct:
-            return CountDistinct(*by, **cells, where=self.where)
-        return Histogram(*by, **cells, where=self.where) if by else Count(self.where)
+            return queries.CountDistinct(*by, **cells, where=self.where)
+        return queries.Histogram(*by, **cells, where=self.where) if by else queries.Count(self.where)
 
     def _of_column(self, option: str, source: Source, cells: dict[str, Any]) -> Query:
         """Return the query of a statistic of one column."""
+        from dovetail import query as queries
+
         column = getattr(self, option)
         more: dict[str, Any] = {"sample": True} if self.sample else {}
         if option == "quantiles":
@@ -116,7 +130,8 @@ class QueryOptions:
                     "For example --quantiles age=0.25,0.5,0.75.",
                 )
             more["qs"] = tuple(_listed("quantiles", column, listed))
-        query: Query = _of_columns()[option](column, **self._bounds(column, source), **cells, **more)
+        statistic = getattr(queries, _STATISTICS[option])
+        query: Query = statistic(column, **self._bounds(column, source), **cells, **more)
         return query
 
     def _linear(self, weights: str, source: Source) -> Query:
@@ -179,15 +194,6 @@ class QueryOptions:
                 "--keys, --bins and --discover describe the columns of --by, which is missing.",
                 "Add --by with their columns.",
             )
-
-
-def _of_columns() -> dict[str, Any]:
-    """Return the queries about one column, by option."""
-    from dovetail.query import Maximum, Mean, Median, Minimum, Quantiles, Ranges, Std, Sum, Variance
-
-    spreads = {"variance": Variance, "std": Std}
-    ranks = {"median": Median, "quantiles": Quantiles, "ranges": Ranges, "min": Minimum, "max": Maximum}
-    return {"sum": Sum, "mean": Mean, **spreads, **ranks}
 
 
 def _loose(name: str) -> str:

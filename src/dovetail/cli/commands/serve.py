@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dovetail.cli import USUAL_COLLECTION
 from dovetail.cli import options as o
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import ledger_of, read_source, shipped
@@ -86,6 +88,8 @@ def serve(
     from dovetail.service.server import data_root as folder
     from dovetail.service.server import serve as run
 
+    # A service lives long enough to leave garbage.
+    gc.set_threshold(*USUAL_COLLECTION)
     over: dict[str, Any] = {"host": host, "port": port, "workers": workers, "metrics_port": metrics_port}
     over |= {"tls_certificate": tls_certificate, "tls_key": tls_key, "behind_proxy": behind_proxy or None}
     over |= {"hosts": None if allow_host is None else tuple(allow_host)}
