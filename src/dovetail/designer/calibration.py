@@ -30,8 +30,8 @@ _FINE_STEPS = 50_000
 _MOST_TRIES = 40
 _CLOSE = 2e-6
 _RETRIES = 24
-# Different shifts of more cells have too many sums of losses to list.
-_FEW_CELLS = 2
+# Sums of the losses of different shifts are listed up to this many; each cell has two for a piece.
+_MOST_SUMS = 1 << 16
 # ln of how much of delta or zeta is left unused where floats only estimate it.
 _SPARED = 1e-4
 
@@ -127,10 +127,12 @@ def edge(margin: Callable[[float], float], side: int, close: float = _CLOSE) -> 
 def _in_budget(task: Task, unit: Fraction) -> Margin:
     """Return by how much, in logs, a noise keeps the budget: by floats for few shifts, else exactly."""
     equal = len(set(task.shifts)) == 1
-    if not (task.delta or task.zeta) or not (equal or len(task.shifts) <= _FEW_CELLS):
+    if not (task.delta or task.zeta) or not (equal or (2 * task.pieces) ** len(task.shifts) <= _MOST_SUMS):
         return lambda noise: _exact_margin(noise, task)
     epsilon = float(task.epsilon or task.zeta or 0)
     uses, shifts = (task.uses, task.shifts[:1]) if equal else (task.queries, task.shifts)
+    # The loss of the largest shift says how fine a grid must be; one piece has a coarser one of its own.
+    widest, finest = max(shifts), max(gcd(*shifts), max(shifts) / _STEPS)
 
     def quick(noise: PiecewiseGeometric) -> float:
         worst = float(task.queries * noise.rates[-1]) * sum(task.shifts)
@@ -138,7 +140,7 @@ def _in_budget(task: Task, unit: Fraction) -> Margin:
         if worst <= epsilon:
             return min(room, 1.0)
         values, chances = _losses(noise, shifts)
-        grid = float(unit) * gcd(*shifts) if len(noise.rates) > 1 else float(noise.rates[0]) * gcd(*shifts)
+        grid = float(unit) * widest if len(noise.rates) > 1 else float(noise.rates[0]) * finest
         if task.zeta is not None:
             return min(room, log(task.zeta) - zeta_of(values, chances, uses, grid).log)
         return min(room, log(task.delta or 1) - log_delta_alone(values, chances, uses, epsilon, grid))

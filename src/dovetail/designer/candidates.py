@@ -29,6 +29,8 @@ _FITTED = 2
 _COARSE = 25
 _WIDE_SHIFT = 16
 _ROUNDS = 60
+# Where epsilon is minimised, the last rounds gain less than 0.03 %: of many uses, and with whole breaks.
+_ROUNDS_OF_MANY, _ROUNDS_OF_WHOLE = 45, 6
 # Points of the grid per steepest rate: fine enough that its own error is second to rounding.
 _PER_RATE = 96
 
@@ -270,7 +272,12 @@ class Finder:
         start = layout.point(rates, breaks)
         if self.with_epsilon:
             start[-1] = log(epsilon_of(layout.profile(start), self.uses, float(self.task.minimise[1] or 0)))
-        improved = improve(layout, start, self.objective, self.constraints, _ROUNDS)
+        rounds = _ROUNDS
+        if self.with_epsilon and len(fixed) == len(breaks):
+            rounds = _ROUNDS_OF_WHOLE
+        elif self.with_epsilon and self.uses > _SOME:
+            rounds = _ROUNDS_OF_MANY
+        improved = improve(layout, start, self.objective, self.constraints, rounds)
         return None if improved is None else (improved[0], layout.profile(improved[1]))
 
     def _scale(self, rates: Floats, breaks: Floats, fixed: tuple[float, ...]) -> float | None:
