@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_FLAGS = --quiet --disable-pip-version-check
 
-.PHONY: demo serve console wheel test test-console test-http test-peers test-spark test-versions lint check coverage mutants faults load format bench docs paper lock clean
+.PHONY: demo serve console wheel test test-console test-http test-peers test-spark test-versions lint check coverage mutants faults load format bench scale docs paper lock clean
 
 demo: .venv-demo/ready
 	.venv-demo/bin/dovetail demo
@@ -66,6 +66,11 @@ format: .venv/ready
 
 bench: .venv-bench/ready
 	.venv-bench/bin/python -m benchmarks
+
+# Private answers against SQL by hand in every engine, then executors that are killed: half an hour for 100 million rows.
+scale: .venv-spark/ready
+	.venv-spark/bin/python -m benchmarks.scale --engine duckdb duckdb-file postgresql spark-cluster --rows $(or $(ROWS),10000000)
+	.venv-spark/bin/python -m benchmarks.lost_executors --rows $(or $(ROWS),10000000)
 
 test-spark: .venv-spark/ready
 	.venv-spark/bin/python -m pytest -q -m spark

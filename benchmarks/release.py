@@ -31,15 +31,21 @@ CELLS = 50
 KEYS = [f"k{number:02d}" for number in range(CELLS)]
 
 
-def make_file(path: Path, rows: int) -> None:
-    """Write a table of a text key with 50 values, a number and a person, in no order."""
+def make_file(path: Path, rows: int, part: int = 0, parts: int = 1) -> None:
+    """Write a table of a text key with 50 values, a number, a person, an age and a sex, in no order.
+
+    Of rows in several parts, this writes one.
+    """
+    first, end = rows * part // parts, rows * (part + 1) // parts
     duckdb.sql("SET enable_progress_bar = false")
     duckdb.sql(
         f"""COPY (
             SELECT 'k' || lpad((hash(i) % {CELLS})::VARCHAR, 2, '0') AS key,
                    (hash(i + 1) % 100000) / 100.0::DOUBLE AS amount,
-                   (hash(i + 2) % {max(rows // 4, 1)})::BIGINT AS person
-            FROM range({rows}) AS t(i)) TO '{path}' (FORMAT parquet)"""
+                   (hash(i + 2) % {max(rows // 4, 1)})::BIGINT AS person,
+                   (hash(i + 3) % 121)::SMALLINT AS age,
+                   CASE hash(i + 4) % 2 WHEN 0 THEN 'f' ELSE 'm' END AS sex
+            FROM range({first}, {end}) AS t(i)) TO '{path}' (FORMAT parquet)"""
     )
 
 

@@ -105,6 +105,44 @@ def objects() -> list[Any]:
 
 
 # A plain value and hostile ones, as SQL.
+DUCKDB = {
+    "ENUM('ok', '9e999', '')": ["'ok'", "'9e999'"],
+    "UHUGEINT": ["1", "340282366920938463463374607431768211455"],
+    "UNION(n INTEGER, t VARCHAR)": ["1", "'word'"],
+    "BIT": ["'1'", "'0'"],
+    "INTERVAL": ["INTERVAL 1 DAY", "INTERVAL 178000000 YEARS"],
+    "TIME": ["'00:00'", "'24:00:00'"],
+    "TIMETZ": ["'00:00:00+00'", "'24:00:00-15:59:59'"],
+    "VARCHAR[]": ["['a']", "[NULL]"],
+    "INTEGER[2]": ["[1, 2]", "[NULL, 2]"],
+    "STRUCT(a INTEGER)": ["{'a': 1}", "{'a': NULL}"],
+    "MAP(VARCHAR, INTEGER)": ["MAP {'a': 1}", "MAP {}"],
+}
+POSTGRES_TYPES = """
+CREATE DOMAIN positive AS numeric CHECK (VALUE >= 0);
+CREATE DOMAIN of_domain AS positive;
+CREATE TYPE mood AS ENUM ('ok', '9e999', '');
+CREATE TYPE pair AS (a int, b text);
+"""
+POSTGRES_OTHERS = {
+    "of_domain": ["1", "'NaN'"],
+    "mood": ["'ok'", "'9e999'"],
+    "char(5)": ["'ok'", "'1e999'"],
+    "pair": ["'(1,a)'", "'(,)'"],
+    "int4range": ["'[0,1]'", "'empty'"],
+    "nummultirange": ["'{[0,1]}'", "'{}'"],
+    "integer[]": ["'{1}'", "'{NULL}'"],
+    "money": ["1", "'-92233720368547758.08'"],
+    "varbit": ["'101'", "''"],
+    "timetz": ["'00:00+00'", "'24:00-15:59'"],
+    "jsonb": ["'{}'", "'1e400'"],
+    "point": ["'(1,2)'", "'(nan,inf)'"],
+}
+POSTGRES_VIEW = """
+CREATE TABLE {table}_ (y numeric, x text GENERATED ALWAYS AS (y::text) STORED, n int);
+INSERT INTO {table}_ (y, n) VALUES (1, 0), ({value}, 1), (NULL, 2);
+CREATE VIEW {table} AS SELECT x, n FROM {table}_
+"""
 POSTGRES = {
     "bigint": ["0", "9223372036854775807"],
     "numeric": ["1", "'NaN'", "'Infinity'", "1e400", "1e-400"],

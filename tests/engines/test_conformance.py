@@ -98,7 +98,11 @@ QUESTIONS = [
     (Count("height IS NULL"), [2]),
     (Count("height <> 1.5"), [2]),
     (Count("height IN (1.5, 0)"), [2]),
+    (Count("height >= 1.6"), [1]),
+    (Count("NOT (height < 1.6)"), [1]),
     (Count("weight > 0"), [2]),
+    (Count("weight <= 1 OR weight = 80.5"), [2]),
+    (Count("NOT (weight >= 1)"), [1]),
     (Count("weight = 0.1"), [0]),  # The nearest 32-bit number to 0.1 is another one.
     (Count("weight IS NULL"), [3]),
     (Count("paid > 1.2"), [2]),

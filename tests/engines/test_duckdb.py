@@ -1,11 +1,11 @@
 """The engine adapter: every source, the true aggregates, and rows that try to make a query fail."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
-from math import inf, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -317,3 +317,32 @@ def test_texts_that_hold_what_separates_declared_texts_are_in_no_cell_of_theirs(
         rows = [row for batch in held_cells(engine, both) for row in batch]
         held = {cell: row[-1] for row in rows if (cell := cell_reader(both)(row)) is not None}
         assert held == {(at, 1): 2 for at, value in enumerate(declared) if value in odd}
+
+
+ODD = [nan, inf, -inf, -0.0, 0.0, 1.5, -1.5, None, 5e-324]
+COMPARED: dict[str, Callable[[float], bool]] = {
+    "x < 0": lambda x: x < 0,
+    "x <= 0": lambda x: x <= 0,
+    "x > 0": lambda x: x > 0,
+    "x >= 0": lambda x: x >= 0,
+    "x = 0": lambda x: x == 0,
+    "x <> 0": lambda x: x != 0,
+    "NOT (x < 1)": lambda x: x >= 1,
+}
+
+
+# Alone, too: the statistics of a block must not hide a row in it.
+@pytest.mark.parametrize("values", [ODD, [-0.0], [nan], [-inf]], ids=str)
+def test_a_database_compares_doubles_as_a_file_does(values: list[Any], tmp_path: Path) -> None:
+    rows = pyarrow.table({"x": pyarrow.array(values, pyarrow.float64())})
+    pyarrow.parquet.write_table(rows, tmp_path / "x.parquet")
+    with duckdb.connect(tmp_path / "x.duckdb") as database:
+        database.execute(f"CREATE VIEW seen AS FROM '{tmp_path}/x.parquet'; CREATE TABLE kept AS FROM seen")
+    finite = [value for value in values if value is not None and isfinite(value)]
+    sources = [Source.of(tmp_path / "x.duckdb", table=table) for table in ("kept", "seen")]
+    for source in (*sources, Source.of(tmp_path / "x.parquet")):
+        engine = connect(source)
+        for where, holds in COMPARED.items():
+            question = Count(where).checked(Schema().table(engine.columns()))
+            assert true_cells(engine, question) == [(sum(map(holds, finite)),)], where
+        engine.close()

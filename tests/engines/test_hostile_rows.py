@@ -6,6 +6,7 @@ Every table is asked with and without one hostile row, in every kind of source a
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from datetime import date, datetime
 from functools import partial
@@ -26,7 +27,16 @@ from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.errors import DovetailError
 from dovetail.query import Column, Count, Histogram, Linear, Lookup, Mean, Schema, Sum
 from engine_tables import into_spark
-from hostile_rows import LINES, POSTGRES, arrow_columns, objects
+from hostile_rows import (
+    DUCKDB,
+    LINES,
+    POSTGRES,
+    POSTGRES_OTHERS,
+    POSTGRES_TYPES,
+    POSTGRES_VIEW,
+    arrow_columns,
+    objects,
+)
 
 COLUMNS = arrow_columns()
 FOUND = Histogram("x", keys="discover")
@@ -220,6 +230,19 @@ def test_no_row_of_a_duckdb_table_decides_anything(unit: str) -> None:
         assert not given_away(*both), array
 
 
+@pytest.mark.parametrize("type_", DUCKDB)
+def test_no_row_of_a_type_of_duckdb_s_own_decides_anything(type_: str) -> None:
+    plain, *hostile = DUCKDB[type_]
+    both = []
+    for value in ("NULL", *hostile):
+        database = duckdb.connect()
+        database.execute(f"CREATE TABLE kept (x {type_}, n INTEGER)")
+        database.execute(f"INSERT INTO kept VALUES ({plain}, 0), ({value}, 1), (NULL, 2)")
+        both.append(answers(Source.of(database, name="rows", table="kept")))
+    for other in both[1:]:
+        assert not given_away(both[0], other)
+
+
 @pytest.mark.parametrize("kind", ["string", "dictionary", "timestamp[ms, tz=UTC]"])
 def test_no_row_of_an_ibis_table_in_memory_decides_anything(kind: str) -> None:
     array = COLUMNS[kind][0]
@@ -258,15 +281,32 @@ def test_no_line_of_a_file_decides_anything(line: bytes, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("type_", POSTGRES)
 def test_no_row_of_postgresql_decides_anything(type_: str, postgres_url: str) -> None:
-    plain, *hostile = POSTGRES[type_]
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        for number, value in enumerate(["NULL", *hostile]):
-            made = f"CREATE TABLE rows{number} (x {type_}, n INTEGER); INSERT INTO rows{number} VALUES "
-            connection.execute(f"{made} ({plain}, 0), ({value}, 1), (NULL, 2)".encode())
-    sources = [Source.of(postgres_url, name="rows", table=f"rows{n}") for n in range(len(hostile) + 1)]
-    first = answers(sources[0])
-    for value, source in zip(hostile, sources[1:], strict=True):
-        assert not given_away(first, answers(source)), value
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        assert not told_apart(server, postgres_url, typed_table(type_, POSTGRES[type_][0]), POSTGRES[type_])
+
+
+def test_no_row_of_a_type_or_a_view_that_users_make_decides_anything(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(POSTGRES_TYPES.encode())
+        for type_, values in POSTGRES_OTHERS.items():
+            assert not told_apart(server, postgres_url, typed_table(type_, values[0]), values), type_
+        assert not told_apart(server, postgres_url, POSTGRES_VIEW, ["1", "'NaN'"])
+
+
+def typed_table(type_: str, plain: str) -> str:
+    """Return the SQL that makes a table of a type with a plain value, another and a missing one."""
+    made = f"CREATE TABLE {{table}} (x {type_}, n INTEGER); INSERT INTO {{table}} VALUES "
+    return f"{made} ({plain}, 0), ({{value}}, 1), (NULL, 2)"
+
+
+def told_apart(server: Any, address: str, made: str, values: list[str]) -> list[str]:
+    """Return the questions that tell a table with a hostile value from one with a missing value there."""
+    both = []
+    for value in ("NULL", *values[1:]):
+        table = f"rows{os.urandom(6).hex()}"
+        server.execute(made.replace("{table}", table).replace("{value}", value).encode())
+        both.append(answers(Source.of(address, name="rows", table=table)))
+    return [question for other in both[1:] for question in given_away(both[0], other)]
 
 
 @pytest.mark.spark

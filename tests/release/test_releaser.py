@@ -170,6 +170,11 @@ def test_a_failed_read_stays_charged_and_no_answer_is_stored(error: BaseExceptio
     assert memory.total.epsilon_units == 500_000_000
 
 
+def test_an_error_of_the_data_says_what_it_has_cost() -> None:
+    with pytest.raises(DataError, match=r"gone The charge \(epsilon 0\.5\) stays spent, because rows may"):
+        desk(Memory(), DataError("gone")).answer([Count()], Payment(noise=NOISE))
+
+
 def test_an_answer_that_could_not_be_stored_is_not_shown() -> None:
     memory = Memory(settles=False)
     with pytest.raises(LedgerError):

@@ -7,6 +7,7 @@ the years 1 and 9999, and everything else is compared with constants.
 from __future__ import annotations
 
 from fractions import Fraction
+from sys import float_info
 from typing import Any
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from .bins import bin_number, constants
 from .engine import Engine
 from .lookup_joins import looked_up_value
 
+_LARGEST = float_info.max
 _OPERATORS: dict[str, type[exp.Expression]] = {
     "=": exp.EQ,
     "<>": exp.NEQ,
@@ -51,13 +53,13 @@ def _in_span(engine: Engine, made: DatePart | DateStart, spell: Any) -> Any:
     moment, kind = value_of(engine, made.field), made.field.kind
     ends = [each.date() if kind == "date" else each for each in made.span()]
     low, high = constants(engine, kind, ends)
-    return exp.case().when(_between(moment, low, high), spell(moment), copy=False)
+    return exp.case().when(between(moment, low, high), spell(moment), copy=False)
 
 
-def _between(value: Any, low: Any, high: Any) -> Any:
-    return exp.and_(
-        exp.GTE(this=value.copy(), expression=low), exp.LTE(this=value.copy(), expression=high), copy=False
-    )
+def between(value: Any, low: Any, high: Any) -> Any:
+    """Spell that a value lies between two others, or is one of them."""
+    above = exp.GTE(this=value.copy(), expression=low.copy())
+    return exp.and_(above, exp.LTE(this=value.copy(), expression=high.copy()), copy=False)
 
 
 def _binned(engine: Engine, made: Binned) -> Any:
@@ -90,11 +92,9 @@ _DERIVED: dict[type, Any] = {
 
 
 def spelled(engine: Engine, condition: Condition) -> Any:
-    """Spell a condition."""
+    """Spell a condition that is true on the same rows; nothing asks whether it is false or NULL on others."""
     if isinstance(condition, ColumnComparison):
-        operator = _OPERATORS[condition.operator]
-        constant = engine.constant(condition.field.kind, condition.value)
-        return operator(this=value_of(engine, condition.field), expression=constant)
+        return _compared(engine, condition)
     if isinstance(condition, Member):
         listed = constants(engine, condition.field.kind, condition.values)
         inside = exp.In(this=value_of(engine, condition.field), expressions=listed)
@@ -104,3 +104,17 @@ def spelled(engine: Engine, condition: Condition) -> Any:
         return exp.Not(this=missing) if condition.negated else missing
     join = exp.and_ if isinstance(condition, Every) else exp.or_
     return join(*(spelled(engine, part) for part in condition.parts), copy=False)
+
+
+def _compared(engine: Engine, condition: ColumnComparison) -> Any:
+    field, operator = condition.field, _OPERATORS[condition.operator]
+    constant = engine.constant(field.kind, condition.value)
+    ordered = field.derivation is None and operator not in (exp.EQ, exp.NEQ)
+    doubles = engine.doubles(field) if ordered else None
+    if doubles is None:
+        return operator(this=value_of(engine, field), expression=constant)
+    found = operator(this=doubles, expression=constant)
+    below = operator in (exp.LT, exp.LTE)
+    end = engine.constant("number", Fraction(-_LARGEST if below else _LARGEST))
+    finite = (exp.GTE if below else exp.LTE)(this=doubles.copy(), expression=end)
+    return exp.and_(found, finite, copy=False)

@@ -29,7 +29,7 @@ from .arrow_view import (
 )
 from .column_names import arrow_names, check_files, check_names, parquet_names
 from .csv_header import CsvLayout, csv_layout
-from .duckdb_catalog import catalogued
+from .duckdb_catalog import catalogued, is_stored
 from .duckdb_values import date_part, date_start, spelled_value, stored_as, word_of
 from .engine import BATCH, Batches, ColumnBatches
 from .failure import unreadable
@@ -72,6 +72,8 @@ class DuckDB:
         # Parquet files that DuckDB still reads itself: faster, until a value stops it.
         self._direct: list[str] = []
         self._owned = True
+        # Whether the rows are in a DuckDB file, whose statistics are DuckDB's own.
+        self._stored_here = False
         self._names = PlainNames()
         self._relation: exp.Expression = exp.to_table("data")
         try:
@@ -110,7 +112,8 @@ class DuckDB:
             path = exp.Literal.string(self._names.of([source.data])[0]).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
             self._connection.execute("USE source")
-            self._relation = catalogued(self._connection, source.table)
+            self._relation = table = catalogued(self._connection, source.table)
+            self._stored_here = is_stored(self._connection, table)
         elif source.format == "parquet":
             self._connection.execute("SET parquet_metadata_cache = true")
             self._read_parquet(source.files())
@@ -164,8 +167,11 @@ class DuckDB:
     def _stored(self, name: str) -> Stored:
         if name in self._unusable:
             return Stored(None, usable=False)
-        untyped = self._untyped is None or name in self._untyped
-        return Stored(None) if untyped else stored_as(self._types[name])
+        return Stored(None) if self._guessed(name) else stored_as(self._types[name])
+
+    def _guessed(self, name: str) -> bool:
+        """Tell whether the type of a column was guessed from its values."""
+        return self._untyped is None or name in self._untyped
 
     @property
     def relation(self) -> exp.Expression:
@@ -175,12 +181,11 @@ class DuckDB:
         return self._columns
 
     def value(self, field: Field) -> Any:
-        guessed = self._untyped is None or field.name in self._untyped
         column = spelled_value(
             exp.column(field.name, quoted=True),
             self._types[field.name],
             field,
-            guessed=guessed,
+            guessed=self._guessed(field.name),
             zoned=field.name in self._zoned,
         )
         if field.kind == "text" and not self._owned:
@@ -190,6 +195,11 @@ class DuckDB:
         if field.kind == "text" and self._collated:
             column = exp.Collate(this=column, expression=exp.to_identifier("C"))
         return column
+
+    def doubles(self, field: Field) -> Any | None:
+        # The statistics of other files are whoever wrote them: one row must not hide the rows beside it.
+        plain = self._stored_here and self._types[field.name] == "DOUBLE" and not field.missing_words
+        return exp.column(field.name, quoted=True) if plain and field.kind == "number" else None
 
     def constant(self, kind: str, value: Constant) -> exp.Expression:
         if isinstance(value, bool):

@@ -58,3 +58,9 @@ def catalogued(connection: Any, table: str | None) -> exp.Table:
     if matches:
         raise DataError(f"The database has several tables {shown(table)}.", f"Name the schema: main.{table}.")
     raise DataError(f"The database has no table {shown(table)}.")
+
+
+def is_stored(connection: Any, table: exp.Table) -> bool:
+    """Tell whether rows are in the database itself; a view may read them from anywhere."""
+    asked = "SELECT TRUE FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)"
+    return connection.execute(asked, [table.catalog, table.db, table.name]).fetchone() is not None

@@ -43,6 +43,13 @@ class Engine(Protocol):
     def value(self, field: Field) -> Any:
         """Spell the column as its kind."""
 
+    def doubles(self, field: Field) -> Any | None:
+        """Spell a number column as it is stored, NaN and infinities included, so that it is compared faster.
+
+        None where it is not stored as doubles, or where the order is not certain that has -0.0 equal to 0 and
+        NaN above all numbers.
+        """
+
     def constant(self, kind: str, value: Constant) -> Any:
         """Spell a constant of that kind."""
 

@@ -114,6 +114,10 @@ class Postgres:
         column = exp.column(field.name, quoted=True)
         return spelled_value(column, self._types[field.name], field.kind, field.zone)
 
+    def doubles(self, field: Field) -> Any | None:
+        plain = field.kind == "number" and self._types[field.name] in ("float4", "float8")
+        return exp.column(field.name, quoted=True) if plain else None
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         # PostgreSQL fails where a product is too large for a double or a quotient too small.
         if step.denominator != 1:

@@ -15,7 +15,7 @@ from dovetail.query.partitions import Axis, Bins, Discovered, Keys, Steps
 from dovetail.query.times import constant_of, value_at
 
 from .bins import bin_number, constants
-from .conditions import value_of
+from .conditions import between, value_of
 from .engine import Engine
 
 _HALF = Fraction(1, 2)
@@ -30,13 +30,13 @@ def needs_flag(axis: Axis) -> bool:
     return isinstance(axis, Keys) and axis.other is not None and None in axis.values
 
 
-def on_lattice(engine: Engine, lattice: Lattice) -> Any:
+def on_lattice(engine: Engine, lattice: Lattice, value: Any = None) -> Any:
     """Spell a row's value clamped and rounded to lattice integers; NULL where there is no number.
 
     For |low|, |high| <= 2^52 both bounds plus a half are exact doubles and rounding is monotone, so the
-    floor stays within [low, high] whatever the row holds.
+    floor stays within [low, high] whatever the row holds. `value` spells the row's value, if not its column.
     """
-    value = value_of(engine, lattice.field)
+    value = value_of(engine, lattice.field) if value is None else value
     if lattice.origin is not None:
         return _in_time(engine, lattice, value)
     low, high = (exp.Literal.number(point) for point in (lattice.low, lattice.high))
@@ -46,11 +46,18 @@ def on_lattice(engine: Engine, lattice: Lattice) -> Any:
         point = engine.scaled(exp.cast(value, "DOUBLE"), lattice.step)
         half = exp.Add(this=point.copy(), expression=engine.constant("number", _HALF))
         inside = engine.whole(exp.Floor(this=half))
+    return _clamped(point, (low, high), inside, (low, high))
+
+
+def _clamped(value: Any, ends: tuple[Any, Any], inside: Any, places: tuple[Any, Any]) -> Any:
+    """Spell `inside` between the ends and the place of an end beyond it; most rows take the first branch."""
+    low, high = ends
+    least, most = places
     return (
         exp.case()
-        .when(exp.LT(this=point.copy(), expression=low.copy()), low, copy=False)
-        .when(exp.GT(this=point.copy(), expression=high.copy()), high, copy=False)
-        .else_(inside, copy=False)
+        .when(between(value, low, high), inside, copy=False)
+        .when(exp.LT(this=value.copy(), expression=low.copy()), least.copy(), copy=False)
+        .when(exp.GT(this=value.copy(), expression=high.copy()), most.copy(), copy=False)
     )
 
 
@@ -63,16 +70,8 @@ def _in_time(engine: Engine, lattice: Lattice, value: Any) -> Any:
     twice = exp.Mul(this=exp.paren(since, copy=False), expression=exp.Literal.number(2))
     halved = exp.paren(exp.Add(this=twice, expression=exp.Literal.number(step)), copy=False)
     inside = exp.IntDiv(this=halved, expression=exp.Literal.number(2 * step))
-    return (
-        exp.case()
-        .when(exp.LT(this=value, expression=engine.constant(kind, first)), exp.Literal.number(0), copy=False)
-        .when(
-            exp.GT(this=value.copy(), expression=engine.constant(kind, last)),
-            exp.Literal.number(lattice.high),
-            copy=False,
-        )
-        .else_(inside, copy=False)
-    )
+    ends = engine.constant(kind, first), engine.constant(kind, last)
+    return _clamped(value, ends, inside, (exp.Literal.number(0), exp.Literal.number(lattice.high)))
 
 
 def aggregates(engine: Engine, measure: Measure, value: Any) -> list[Any]:
@@ -136,7 +135,8 @@ def in_some_cell(engine: Engine, axis: Axis) -> Any:
     if isinstance(axis, Discovered):
         return exp.true()
     if isinstance(axis, Steps):
-        return exp.Not(this=exp.Is(this=on_lattice(engine, axis.lattice), expression=exp.Null()))
+        # Every value has a place on the lattice.
+        return exp.Not(this=exp.Is(this=value_of(engine, axis.lattice.field), expression=exp.Null()))
     value = value_of(engine, axis.field)
     if isinstance(axis, Bins):
         first, last = constants(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))

@@ -86,6 +86,10 @@ class Spark:
         column = exp.column(field.name, quoted=True)
         return spelled_value(column, self._families[field.name], field.kind, field.zone)
 
+    def doubles(self, field: Field) -> Any | None:
+        # Spark would skip blocks of a Parquet file by their statistics, to which -0.0 is below 0.
+        return None
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)
 

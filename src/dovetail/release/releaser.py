@@ -15,7 +15,7 @@ from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
 from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerError, StaleAnswer
-from dovetail.errors.remedies import AskForLess, Give
+from dovetail.errors.remedies import Advice, AskForLess, Give
 from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
 from dovetail.progress import working
@@ -29,6 +29,12 @@ from .stored_answers import accepted, bodies, charge_then, offer
 
 def _unknown() -> None:
     """Tell no version."""
+
+
+def _kept(quote: Quote) -> Advice:
+    """Say what an answer that failed has cost."""
+    spent = f"The charge ({quote.charge})" if quote.plan is None else "What the plan set aside for it"
+    return Advice(f"{spent} stays spent, because rows may have been read.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class Releaser:
             written = write_released(released, quote.charge)
         except BaseException as error:
             self._give_up(given, identifier, error)
+            if isinstance(given, Reservation) and isinstance(error, DataError):
+                error.remedies += (_kept(quote),)
             raise
         answered_at = self.account.settle(given, written)
         return self._show(released, replace(quote, stored=None), answered_at, given.public)
