@@ -13,26 +13,26 @@ SAYS = {
     "paper": "every table and figure of the paper",
     "session": "joins engine, ledger and noise",
     "client": "the same questions over HTTP",
-    "asking": "the methods that ask, with all ways to pay",
-    "ledger": "what was spent, by whom, durably",
+    "asking": "the asking methods, with every way to pay",
+    "ledger": "what was spent and by whom, durably",
     "online": "very many counts for one payment",
     "release": "reserve, read, draw, store, show",
-    "datasets": "data that ship with it",
+    "datasets": "data that ship with Dovetail",
     "engines": "what is true in the data",
     "pricing": "what it costs, from the text alone",
     "answers": "values, intervals, words, JSON",
     "query": "what is asked: schema, conditions, measures, SQL read",
     "workloads": "which numbers to measure, how to combine them",
     "designer": "which noise meets a goal",
-    "audit": "is the sampler what is accounted for?",
+    "audit": "does the sampler draw what is charged?",
     "privacy": "what noise costs: losses, composition, budgets",
     "noise": "what is added",
-    "sampling": "exact draws; the one door of randomness",
+    "sampling": "exact draws; the only source of randomness",
     "exact": "rationals and rigorous balls",
     "plots": "pictures from arrays",
     "postgresql": "addresses, limits and failures of a server",
-    "check": "what may come in",
-    "progress": "that work goes on",
+    "check": "which parameters are allowed",
+    "progress": "shows that work goes on",
     "errors": "what went wrong, as data, with remedies",
     "lazy_names": "names loaded when first used",
 }
@@ -61,15 +61,17 @@ def drawn() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         'font-family="system-ui, sans-serif">',
         "<title>The packages of Dovetail; each imports only those below it</title>",
-        "<style>rect{fill:#f7f8fa;stroke:#9aa5b8}text{fill:#1c2330}.s{fill:#5b6577}"
-        "@media(prefers-color-scheme:dark){rect{fill:#1a2130;stroke:#4a566b}text{fill:#e8ebf1}.s{fill:#a9b4c6}}</style>",
+        "<style>.page{fill:#ffffff}.b{fill:#f7f8fa;stroke:#9aa5b8}text{fill:#1c2330}.s{fill:#5b6577}"
+        "@media(prefers-color-scheme:dark){.page{fill:#12161f}.b{fill:#1a2130;stroke:#4a566b}text{fill:#e8ebf1}"
+        ".s{fill:#a9b4c6}}</style>",
+        f'<rect class="page" width="{WIDTH}" height="{height}"/>',
     ]
     for number, row in enumerate(rows):
         y = GAP + number * (HEIGHT + GAP)
         wide = (WIDTH - 2 * LEFT - GAP * (len(row) - 1)) / len(row)
         for place, name in enumerate(row):
             x = LEFT + place * (wide + GAP)
-            parts.append(f'<rect x="{x:g}" y="{y}" width="{wide:g}" height="{HEIGHT}" rx="8"/>')
+            parts.append(f'<rect class="b" x="{x:g}" y="{y}" width="{wide:g}" height="{HEIGHT}" rx="8"/>')
             parts.append(f'<text x="{x + 12:g}" y="{y + 19}" font-size="15" font-weight="650">{name}</text>')
             parts.append(f'<text class="s" x="{x + 12:g}" y="{y + 36}" font-size="12.5">{SAYS[name]}</text>')
     return "\n".join([*parts, "</svg>", ""])
