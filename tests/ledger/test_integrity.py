@@ -100,7 +100,7 @@ def test_opening_refuses_one_old_row_put_back(ledger: Ledger, location: str, tab
             same &= target.c.vintage == old["vintage"]
         connection.execute(delete(target).where(same))
         connection.execute(insert(target).values(**old))
-    with pytest.raises(LedgerCorrupt, match="put back"):
+    with pytest.raises(LedgerCorrupt, match="edited or restored"):
         Ledger.open(location)
 
 

@@ -91,7 +91,7 @@ def test_another_address_needs_tls_or_a_proxy(tmp_path: Path) -> None:
     ]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "in the clear" in refused.stderr
+    assert "sent unencrypted" in refused.stderr
 
 
 def race(service: Running, key: str, clients: int) -> list[int]:

@@ -140,7 +140,7 @@ def notes(answer: ShownAnswer, *, whole: bool = False, bounded: str | None = Non
         said = f"±{of_what} holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
         return "\n".join([*answer.remarks(), *first, said])
     miss = f"{float(1 - answer.level):.6g}"
-    error = f"for each key, the chance to be shown with a ±{of_what} that misses is at most {miss}"
+    error = f"each key is shown with a ±{of_what} that misses with probability at most {miss}"
     return "\n".join([f"keys {how_found(answer)}", *first, f"{error}; {kind}; {price}; {rest}"])
 
 

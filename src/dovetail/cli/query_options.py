@@ -86,7 +86,7 @@ class QueryOptions:
         chosen = [option for option, given in asked.items() if given is not None]
         if len(chosen) > 1:
             words = " or ".join(f"--{option}" for option in chosen)
-            raise InvalidQuery(f"Give {words}, not both.", "Each is a question of its own.")
+            raise InvalidQuery(f"Give {words}, not both.", "Each is a separate question.")
         if self.sample and chosen not in (["variance"], ["std"]):
             raise InvalidQuery("--sample belongs to --variance or --std.", "Leave it out.")
         if self.most_rows is not None and not self.contributions:

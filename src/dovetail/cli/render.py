@@ -33,7 +33,7 @@ def show(answer: Answer, places: dict[str, str]) -> None:
         screen.print(lines[0].amount())
     screen.print()
     noise = spelled(answer.noise)
-    drawn = f"{noise}, drawn anew for every cell" if answer.size > 1 else noise
+    drawn = f"{noise}, drawn separately for every cell" if answer.size > 1 else noise
     notes(screen, said(answer, drawn, places, answer.remarks(), answer.bounded))
 
 
@@ -52,7 +52,7 @@ def said(
         miss = percent(1 - answer.level)
         error = {
             "keys": how_found(answer),
-            "error": f"for each key, the chance to be shown with an interval that misses is at most {miss}",
+            "error": f"each key is shown with an interval that misses with probability at most {miss}",
         }
     return {
         **error,
@@ -118,7 +118,7 @@ def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:
     screen.print(shown)
     kinds = dict.fromkeys(answer.noises)
     named = spelled(answer.noise) if len(kinds) == 1 else f"{len(kinds)} widths of one shape"
-    noise = f"{named}, drawn anew for every cell; measured as {answer.strategy}"
+    noise = f"{named}, drawn separately for every cell; measured as {answer.strategy}"
     texts = said(answer, noise, places, answer.remarks(), answer.bounded)
     notes(screen, texts | {"counts": "--csv prints them, --csv-folder writes a file for each table"})
 

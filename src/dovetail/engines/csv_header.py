@@ -90,5 +90,5 @@ def _first_line(path: Path, encoding: str) -> str:
     except UnicodeDecodeError:
         raise DataError(
             f"The first line of {path.name!r} is not in UTF-8.",
-            "Declare its encoding in the schema, for example windows-1252, or save it anew as CSV UTF-8.",
+            "Declare its encoding in the schema, for example windows-1252, or save it again as CSV UTF-8.",
         ) from None

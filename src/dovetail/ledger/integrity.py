@@ -30,7 +30,7 @@ def check_opening(connection: Connection, witnessed: Head | None) -> Head:
     said = EMPTY if last == 0 else json.loads(event_at(connection, last).content).get("state")
     if not about.state == said == total(connection):
         raise LedgerCorrupt(
-            "The rows of the ledger do not match its last event: one was edited or put back.", _ADVICE
+            "The rows of the ledger do not match its last event: one was edited or restored.", _ADVICE
         )
     if witnessed is not None:
         _check_witness(connection, about.identity, head, witnessed)

@@ -63,7 +63,7 @@ class Witness:
         except OSError as error:
             raise LedgerUnavailable(
                 f"The witness {self.path} cannot be written: {error.strerror}.",
-                "Nothing was recorded. Restore it; whoever lost it starts another.",
+                "Nothing was recorded. Restore it; if it is lost, start another.",
                 StartWitness(),
             ) from error
         try:

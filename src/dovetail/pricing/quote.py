@@ -116,7 +116,7 @@ def _together(
     budget = standing.budget or payment.spend
     if len(questions) > 1 and any(each.discovers for each in questions):
         raise InvalidQuery(
-            "The cells of a workload are public: keys are found in the rows by a question of its own.",
+            "The cells of a workload are public. Ask for discovered keys in a separate question.",
             Give("keys"),
         )
     _delta_units(questions, payment, standing.budget)

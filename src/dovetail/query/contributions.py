@@ -17,7 +17,7 @@ from .queries import condition, limited
 from .schema import Table
 
 MOST = 1000
-_FIX = "Persons with more are counted together; choose it by what you know, not by a look at the rows."
+_FIX = "Persons with more are counted together; choose it by what you know, not by looking at the rows."
 
 
 @dataclass(frozen=True, slots=True)

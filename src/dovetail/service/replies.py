@@ -57,7 +57,7 @@ def once(
         raise Refused(
             409,
             "request-conflict",
-            "A request with this Idempotency-Key is under way, or was interrupted.",
+            "A request with this Idempotency-Key is in progress, or was interrupted.",
             "Wait and try again. If that does not help, look at what there is, and use another key.",
         )
     again: T = json.loads(before.reply)

@@ -94,8 +94,8 @@ class Settings:
                 "host",
                 self.host,
                 "an address of this machine alone, such as 127.0.0.1",
-                "Keys would travel in the clear. Give a certificate and its key, or say that a proxy in "
-                "front of the service speaks TLS.",
+                "Keys would be sent unencrypted. Give a certificate and its key, or say that a TLS proxy "
+                "is in front of the service.",
             )
 
     @property

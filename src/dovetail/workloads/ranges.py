@@ -39,7 +39,7 @@ _AT_ONCE, _KEPT_CELLS = 1 << 17, 10**5
 _BAND_POINTS = 128
 _ROUGHLY, _FINELY = 0.02, 0.003
 _ORDERS = np.geomspace(0.2, 2.0, 24)
-_CHANCE = "Give the chance to miss, for example 0.05."
+_CHANCE = "Give the probability of a miss, for example 0.05."
 _Q = "Give a number from 0 (the least value) to 1 (the largest)."
 
 

@@ -40,7 +40,7 @@ _ROUNDED = 2.0**-52
 # The share of the chance that a count's noise beyond y may use.
 _FOR_STEPS = 0.004
 _OUTWARD = 1e-12
-_CHANCE = "Give the chance to miss, for example 0.05."
+_CHANCE = "Give the probability of a miss, for example 0.05."
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from .ratios import Bounds, Ratios
 
 # Squares of the range must fit where sums of them are kept.
 LARGEST_RANGE = 2**26
-_CHANCE = "Give the chance to miss, for example 0.05."
+_CHANCE = "Give the probability of a miss, for example 0.05."
 _RANGE = "Use a larger step or narrower bounds."
 # With a sample's variance, the share of the chance for the number of rows.
 _FOR_ROWS = Fraction(1, 10)

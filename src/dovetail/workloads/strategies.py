@@ -204,7 +204,7 @@ class Strategy:
 
         `simultaneous`: all cells of all tables at once, each with its share of the chance.
         """
-        allowed = check.probability("chance", chance, "Give the chance to miss, for example 0.05.")
+        allowed = check.probability("chance", chance, "Give the probability of a miss, for example 0.05.")
         each = allowed / sum(map(self.wanted.cells, self.wanted.tables)) if simultaneous else allowed
         return {table: self.error(table).two_sided(each) for table in self.wanted.tables}
 

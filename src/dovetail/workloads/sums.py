@@ -44,7 +44,7 @@ _NOTHING = -100.0
 _ORDERS = np.geomspace(0.05, 4.0, 80)
 # Noise that is nearly always 0 is bounded best at other orders.
 _TINY, _TINY_ORDERS = 0.5, np.geomspace(0.1, 500.0, 60)
-_CHANCE = "Give the chance to miss, for example 0.05."
+_CHANCE = "Give the probability of a miss, for example 0.05."
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _prices(screen: Console) -> Design:
     ]
     shown = table("", *noises, numbers=len(noises))
     labels = (
-        f"chance to be within ±{WITHIN}",
+        f"chance of being within ±{WITHIN}",
         "mean error",
         "zeta, average",
         "epsilon, worst case",

@@ -104,7 +104,7 @@ def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[s
     labels = {
         "mean_abs": "mean error",
         "std": "standard deviation",
-        "within": f"chance to be within ±{within:g}",
+        "within": f"chance of being within ±{within:g}",
         "half": "half of the errors are within",
         "most": "95 % are within",
         "nearly_all": "99 % are within",

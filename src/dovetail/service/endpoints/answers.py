@@ -70,7 +70,7 @@ def one(
         raise Refused(
             503,
             "interrupted",
-            "Whoever was answering this question stopped.",
+            "The process that was answering this question stopped.",
             "Send it again with the same Idempotency-Key: nothing more is paid.",
         )
     if stored.state == "reserved":
