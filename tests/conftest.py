@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,22 @@ def _one_statement_cache() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Start a real PostgreSQL for this test run; where it does not start, tests fail rather than skip."""
+    with _running_server() as server:
+        yield server.get_uri()
+
+
+@pytest.fixture
+def own_server() -> Iterator[Any]:
+    """Start a PostgreSQL of this test's own, which it may change and kill."""
+    with _running_server() as server:
+        yield server
+
+
+@contextmanager
+def _running_server() -> Iterator[Any]:
     folder, server = _started_server()
     try:
-        yield server.get_uri()
+        yield server
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

@@ -29,11 +29,11 @@ from dovetail.privacy import Budget
 from running_service import PATIENCE, Running, analyst
 
 PRICE = Fraction("0.01")
-CLIENTS, ANALYSTS, WANTED = 32, 2, 40
+CLIENTS, ANALYSTS, WANTED = 32, 2, 16
 # What two analysts may spend together is less than both want, and less than both were allotted.
-ALLOTTED, ADDED = 32 * PRICE, 56 * PRICE
+ALLOTTED, ADDED = 13 * PRICE, 22 * PRICE
 # The kill comes after so many replies, and up to so many seconds later.
-EARLIEST, LATEST, DELAY = 2, 50, 0.05
+EARLIEST, LATEST, DELAY = 1, 14, 0.05
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Question:
 class Campaign:
     """What was killed, and what it hit."""
 
-    def __init__(self, service: Running, ledger: str, seed: int = 1) -> None:
+    def __init__(self, service: Running, ledger: str, timeout: float = 60, seed: int = 1) -> None:
         self.service, self.place, self.curator = service, ledger, service.key
         self.random, self.cap = random.Random(seed), Fraction(0)
         self.kills = self.hits = self.taken_over = 0
@@ -67,10 +67,13 @@ class Campaign:
         self.recovery: list[float] = []
         self._number = len(service.workers)
         limits = httpx2.Limits(max_connections=CLIENTS)
-        self._http = httpx2.Client(base_url=service.address, timeout=60, limits=limits)
+        self._http = httpx2.Client(base_url=service.address, timeout=timeout, limits=limits)
 
-    def cycle(self, kill: Callable[[], None]) -> int:
-        """Load the service, kill something on the way, and check everything; return how many it hit."""
+    def cycle(self, kill: Callable[[], None], revive: Callable[[], None] | None = None) -> int:
+        """Load the service, kill something on the way, and check everything; return how many it hit.
+
+        What was only stopped may `revive` after everybody else was answered.
+        """
         wanted = self._questions()
         due, delay = self.random.randint(EARLIEST, LATEST), self.random.uniform(0, DELAY)
         with ThreadPoolExecutor(CLIENTS) as pool:
@@ -86,6 +89,8 @@ class Campaign:
         self.hits += bool(hit)
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(self._insist, wanted))
+        if revive is not None:
+            revive()
         self._check(wanted, hit)
         return len(hit)
 

@@ -20,14 +20,14 @@ PATIENCE = 120.0
 class Running:
     """A service that was started as a user starts it."""
 
-    def __init__(self, folder: Path, words: list[str]) -> None:
+    def __init__(self, folder: Path, words: list[str], status: int = 200) -> None:
         self.output = folder / "output.txt"
         self.errors = folder / "errors.txt"
         command = [sys.executable, "-m", "dovetail", "serve", *words, "--port", "0", "--no-open"]
         with self.output.open("w") as out, self.errors.open("w") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, cwd=folder)
         self.address = self._found(r"serves at (http\S+?)\.\s")
-        self.wait()
+        self.wait(status)
 
     def _found(self, pattern: str) -> str:
         until = monotonic() + PATIENCE

@@ -137,6 +137,18 @@ def test_a_witness_that_cannot_be_written_gives_no_permission(tmp_path: Path) ->
         assert account.spent() == Charge.zero()
 
 
+def test_a_writer_that_never_saw_the_newer_ledger_is_stopped_by_the_witness(tmp_path: Path) -> None:
+    """As another worker of a service, which has the ledger open and has written nothing yet."""
+    path, old = tmp_path / "test.ledger", tmp_path / "old"
+    with Ledger.create(path, witness=tmp_path / "witness") as ledger, Ledger.open(path) as other:
+        account = ledger.account("visits", budget=Budget.pure("0.2"))
+        shutil.copy(path, old)
+        account.reserve(asked())
+        shutil.copy(old, path)
+        with pytest.raises(LedgerCorrupt, match="an old copy was put back"):
+            other.account("visits").reserve(asked("other"))
+
+
 def test_a_used_witness_is_not_started_again(tmp_path: Path) -> None:
     witness = tmp_path / "witness"
     Ledger.create(tmp_path / "a", witness=witness).close()

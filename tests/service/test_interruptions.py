@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TextIO, cast
 
 import pytest
+from fastapi.testclient import TestClient
 
 import dovetail as dv
 from dovetail.errors import LedgerUnavailable
 from dovetail.ledger import DatasetAccount, chain
+from dovetail.service.logs import Log
 from dovetail.service.settings import Limits
 
 PATH = "/v1/datasets/adult/answers"
@@ -106,3 +108,16 @@ def test_a_worker_that_was_taken_for_dead_tells_the_stored_answer(
     assert told["answers"][0]["released"] == second.json()["answers"][0]["released"]
     assert house.ledger.account("adult").spent() == TENTH
     house.ledger.verify()
+
+
+def test_a_log_that_cannot_be_written_stops_no_reply(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+        flush = write
+
+    monkeypatch.setattr(house.app.service, "log", Log(file=cast(TextIO, Full())))
+    with TestClient(house.app, base_url="http://localhost", raise_server_exceptions=True) as client:
+        headers = {"Authorization": f"Bearer {house.ann.key}"}
+        assert client.get("/v1/me", headers=headers).status_code == 200

@@ -83,6 +83,8 @@ class SharedCommits:
         try:
             begin(connection)
         except BaseException:
+            # Not used again: a file that could only be read when it was opened stays so for this connection.
+            connection.invalidate()
             connection.close()
             raise
         return connection

@@ -177,9 +177,12 @@ class Store:
                 with recalling(connection, settings):
                     yield pen
                 if witness is not None and (pen.written or starting):
-                    if witness.since == 0:
+                    known = witness.since
+                    if not known:
                         witness = remember(pen, self.host, witness)
                     append = after.enter_context(witness.opened())
+                    if known:
+                        witness.check(Head(sequence, link))
                 pen.put_down()
             self._guard.saw(pen.head)
             if witness is not None and pen.written:

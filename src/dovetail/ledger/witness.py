@@ -22,6 +22,8 @@ from .schema import witnesses
 
 # Several processes may append out of order by a few lines; the newest head is surely among the last ones.
 _TAIL = 64 * 1024
+# Enough for dozens of lines, which is looked through before each write.
+_SHORT_TAIL = 4096
 _HERE = select(witnesses).where(witnesses.c.host == bindparam("of"))
 
 
@@ -85,9 +87,19 @@ class Witness:
                 "The charge is recorded, no answer was given.",
             ) from error
 
-    def newest(self) -> Head:
+    def check(self, head: Head) -> None:
+        """Refuse to write after a head that is older than what this file saw, or another one."""
+        seen = self.newest(_SHORT_TAIL)
+        if seen.sequence > head.sequence or (seen.sequence == head.sequence and seen.hash != head.hash):
+            raise LedgerCorrupt(
+                f"The witness {self.path} saw event {seen.sequence}, and this ledger ends with "
+                f"{head.sequence}: an old copy was put back.",
+                "Nothing was recorded. Find the newer ledger.",
+            )
+
+    def newest(self, tail: int = _TAIL) -> Head:
         """Return the head with the greatest number; a witness that saw none proves nothing and is refused."""
-        heads = [head for head in map(_parsed, self._last_lines()) if head is not None]
+        heads = [head for head in map(_parsed, self._last_lines(tail)) if head is not None]
         if not heads:
             raise LedgerError(
                 f"The witness {self.path} is missing or empty.",
@@ -98,12 +110,12 @@ class Witness:
             )
         return max(heads, key=lambda head: head.sequence)
 
-    def _last_lines(self) -> list[bytes]:
+    def _last_lines(self, tail: int) -> list[bytes]:
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - _TAIL))
-                return file.read(_TAIL).split(b"\n")
+                file.seek(max(0, size - tail))
+                return file.read(tail).split(b"\n")
         except FileNotFoundError:
             return []
         except OSError as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import MutableMapping
+from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 
@@ -45,10 +46,10 @@ def only_listed(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
 class Log:
     """Write events; what the caller gives beside the listed fields is dropped."""
 
-    def __init__(self, requests: bool = True) -> None:
+    def __init__(self, requests: bool = True, file: TextIO | None = None) -> None:
         self._requests = requests
         self._logger: Any = structlog.wrap_logger(
-            structlog.PrintLogger(sys.stderr),
+            structlog.PrintLogger(file or sys.stderr),
             processors=[
                 only_listed,
                 structlog.processors.add_log_level,
@@ -59,17 +60,22 @@ class Log:
 
     def info(self, event: str, **fields: Any) -> None:
         """Write what happened."""
-        if not self._requests:
-            return
-        self._logger.info(event, **fields)
+        if self._requests:
+            self._write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
         """Write what an operator should look at."""
-        self._logger.warning(event, **fields)
+        self._write("warning", event, fields)
 
     def fault(self, error: BaseException, **fields: Any) -> None:
         """Write where an unforeseen error came from, without its text, which could hold a private value."""
-        self._logger.error("fault", kind=type(error).__name__, where=where(error.__traceback__), **fields)
+        said = {"kind": type(error).__name__, "where": where(error.__traceback__)}
+        self._write("error", "fault", said | fields)
+
+    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        # A disk that is full, or a reader that is gone, must not stop what is being answered.
+        with suppress(OSError):
+            getattr(self._logger, level)(event, **fields)
 
 
 def where(trace: TracebackType | None) -> str:
