@@ -59,6 +59,9 @@ _GRANT = Failure(
 _TABLE = Failure("table", "The table is not there. Correct its name, or the schema's.")
 _FULL = Failure("connections", "The server has no connection left for this user. Try again later.")
 _STARTING = Failure("server", "The server is starting up or shutting down. Try again later.")
+_READS = Failure(
+    "server", "The server takes no changes now. Check that it is the primary, and not read-only."
+)
 _STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its administrator.")
 _REFUSED = Failure("server", "The server refused the connection; its own log says why.")
 
@@ -95,6 +98,7 @@ _STATES = {
     "53": _STORAGE,
     "57014": _SILENT,
     "25P03": _SILENT,
+    "25006": _READS,
     "57P": _STARTING,
     "08": _LOST,
 }

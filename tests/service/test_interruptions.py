@@ -42,6 +42,7 @@ def interrupted(house: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> str:
         refused = house.ann.post(PATH, COUNT, key=key)
     assert (refused.status_code, refused.json()["code"]) == (503, "ledger-unavailable")
     assert "retry-after" in refused.headers
+    assert "disk" not in refused.text, "that is for the operator"
     return "/v1/answers/" + house.ann.get("/v1/answers").json()["answers"][0]["id"]
 
 

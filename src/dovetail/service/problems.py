@@ -23,6 +23,8 @@ _STATUSES: tuple[tuple[type[DovetailError], int], ...] = (
     (e.AccessRefused, 403),
     (e.LedgerError, 409),
 )
+_UNAVAILABLE = "The ledger of this service cannot be reached or written now; no answer was given."
+_AGAIN = "Try again with the same Idempotency-Key: what was charged already is not charged again."
 _AFTER = {429: "10", 503: "5"}
 
 
@@ -73,6 +75,9 @@ def form(error: DovetailError | Refused, request_id: str | None) -> dict[str, An
         said = error.to_dict()
         detail, status = said.pop("problem"), status_of(error)
         said["fix"] = [text for text in map(words, error.remedies) if text]
+        if isinstance(error, e.LedgerUnavailable):
+            # Where the ledger is kept, and what failed there, is the operator's concern.
+            detail, said["remedies"], said["fix"] = _UNAVAILABLE, [], [_AGAIN]
         if isinstance(error, e.BudgetExceeded):
             said |= {"requested": _text(error.requested), "remaining": _text(error.remaining)}
     code = said["code"]
