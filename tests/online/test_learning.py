@@ -76,3 +76,11 @@ def test_the_latest_measurements_are_imposed_again() -> None:
     for _ in range(LATEST + 5):
         learner.learn(Measurement(region(3), 7, 0.0))
     assert len(learner.latest) == LATEST
+
+
+@pytest.mark.parametrize(("total", "least"), [(1, 0.25), (100, 0.5)])
+def test_no_measurement_empties_a_region_nor_the_rest(total: int, least: float) -> None:
+    for value, left in ((0, least), (10**6, total - least)):
+        hypothesis = Hypothesis.uniform(SHAPE, total)
+        impose(hypothesis, Measurement(region(*range(6)), value, 0.0))
+        assert hypothesis.count(region(*range(6))) == pytest.approx(left)

@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
-from dovetail.privacy import ORDERS, Budget, Charge
+from dovetail.noise import DiscreteGaussian
+from dovetail.privacy import ORDERS, Budget, Charge, privacy_loss
 from dovetail.privacy.budget import WEIGHTS, renyi_limits
 from dovetail.privacy.charge import UNIT
 
@@ -180,3 +181,12 @@ def test_what_remains_of_delta_is_half_of_it_once_something_is_spent() -> None:
     assert budget.remaining(few).delta == Fraction(4, 10**7)
     many = Charge.approximate("0.1", "6e-7")
     assert budget.remaining(many).delta == Fraction(4, 10**7)
+
+
+@pytest.mark.parametrize("sigma", [60, 20, 6])
+def test_what_remains_beside_a_renyi_curve_is_admitted_and_one_unit_more_is_not(sigma: int) -> None:
+    budget, spent = Budget.approximate(1, "1e-6"), privacy_loss(DiscreteGaussian(sigma)).charge()
+    left = Fraction(budget.remaining(spent).epsilon)
+    assert left > 0
+    assert budget.allows(spent, Charge.approximate(left))
+    assert not budget.allows(spent, Charge.approximate(left + UNIT))
