@@ -21,6 +21,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -52,6 +53,7 @@ QUICK = "not slow and not spark and not browser and not faults"
 # Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
 ENOUGH, PLENTY = 8.0, 60.0
 FEW = 3
+MEMORY = Path("/dev/shm")
 
 
 def mutate(file: str, home: Path, made: Mutation) -> bool:
@@ -215,6 +217,7 @@ def in_fork(work: Any, seconds: int) -> int:
         try:
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+            signal.alarm(20 * seconds)  # for those that wait for ever
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             code = work()
         finally:
@@ -275,6 +278,8 @@ def main() -> None:
     command += ["--number", str(given.number), "--seed", str(given.seed)] + ["--again"] * given.again
     paths = os.pathsep.join([str(tree / "src"), str(tree / "tests")])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    if MEMORY.is_dir():
+        environment["TMPDIR"] = str(MEMORY)  # ledgers need not wait for a disk here
     for guard in GUARDS:
         if left(guard, folder, wanted[guard], given.again):
             subprocess.run([*command, "--only", guard], env=environment, check=False)

@@ -116,3 +116,11 @@ def test_what_is_no_curve_is_refused(make) -> None:
 
 def test_the_longest_table_is_still_quick_to_make() -> None:
     assert 0.9 * MOST_ENTRIES < len(ResponseCurve.pure("0.00011").table) <= MOST_ENTRIES + 2
+
+
+def test_an_order_lies_between_its_limits_themselves_included() -> None:
+    assert ResponseCurve.renyi("0.05", 10**4).table[0] == WHOLE
+    assert ResponseCurve.renyi("0.05", "1.001").table[0] == WHOLE
+    for wrong in (1, "1.0009", 10**4 + 1):
+        with pytest.raises(InvalidParameter, match="order"):
+            ResponseCurve.renyi("0.05", wrong)
