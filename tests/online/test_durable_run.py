@@ -94,6 +94,7 @@ def test_opened_again_it_is_the_same_run_with_the_same_answers(place: str, kind:
         run = first.online("sex", "level", **kind)
         told = [run.count(where).value for where in ("sex = 'f'", "level = 1", "level = 2 OR sex = 'f'")]
         left, cells = run.updates_left, run._run.learner.hypothesis.cells.copy()
+        learnt = len(run._run.learner.latest)
         remaining = first.remaining
     with opened(place) as second:
         again = second.online("sex", "level", **kind)
@@ -101,6 +102,7 @@ def test_opened_again_it_is_the_same_run_with_the_same_answers(place: str, kind:
         assert second.remaining == remaining
         assert again.updates_left == left
         assert np.allclose(again._run.learner.hypothesis.cells, cells)
+        assert len(again._run.learner.latest) == learnt
         answers = again.batch(map(dv.Count, ("sex = 'f'", "level = 1", "level = 2 OR sex = 'f'")))
         assert [answer.value for answer in answers] == told
         assert again.updates_left == left

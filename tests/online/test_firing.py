@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.online import ResponseCurve
-from dovetail.online.firing import worst_step
+from dovetail.online.firing import Beyond, FiringSteps, worst_step
 from dovetail.online.tables import FLOOR, WHOLE
 
 
@@ -161,3 +161,18 @@ def test_no_adversary_makes_a_loss_beyond_a_limit_more_likely() -> None:
             waited = tests * (np.log1p(-p) - np.log1p(-q)) if p < 1 else 0.0
             assert loss.forward.below(Fraction(waited * (1 - 1e-9) - 1e-12)) >= (1 - p) ** tests * (p < 1)
     assert loss.above(loss.worst) == 0
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 1.4])
+def test_where_a_failure_leads_far_the_chord_is_above_the_curve_and_close(gamma: float) -> None:
+    """A curve that is a straight line in gamma is its own chord."""
+    steps = FiringSteps.of((WHOLE * 9 // 10, WHOLE // 2, WHOLE * 3 // 10))
+    step = 0.01
+    beyond = Beyond.of(steps, step)
+    assert len(beyond.places) == 2
+    heights = 1 - gamma * np.exp(step * np.arange(beyond.places.max() + 2)) / 50
+    exact = max(
+        max(p - gamma * q, 0) + (1 - p) * (1 - gamma * (1 - q) / (1 - p) / 50)
+        for p, q in zip(steps.p, steps.q, strict=True)
+    )
+    assert exact <= beyond.best(gamma, heights) <= exact + 1e-7

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.online import Guard, ResponseCurve
+from dovetail.online.base import CountEstimate
 from dovetail.online.run import OnlineAnswer
 from dovetail.online.run_answer import RunAnswer, check_known
 from dovetail.privacy import Budget, Charge
@@ -75,6 +78,15 @@ def test_a_number_that_was_not_checked_is_shown_without_an_interval() -> None:
     assert (known["low"], known["high"]) == (str(100 - half), str(100 + half))
     assert [line.split("  ")[-1] for line in str(told).splitlines()[:2]] == ["measured", "unchecked"]
     assert "±" not in str(told).splitlines()[1]
+
+
+def test_an_interval_of_a_base_is_written_short_and_never_narrower() -> None:
+    third, law = Fraction(100) / 3, SimpleNamespace(two_sided=lambda chance: 1 / 3)
+    estimate = CountEstimate(float(third), 0.2, lambda: law)  # type: ignore[arg-type, return-value]
+    told = replace(answer("measured"), parts=(OnlineAnswer(33, "base", estimate=estimate),))
+    (row,), (bar,) = told.rows(), told.bars()
+    assert Fraction(row["low"]) <= bar.low < bar.high <= Fraction(row["high"])
+    assert max(len(row["low"]), len(row["high"])) <= 18
 
 
 def test_a_long_answer_says_how_many_cells_are_not_shown() -> None:

@@ -61,6 +61,9 @@ def test_a_zeta_price_buys_a_shape_with_less_error_than_the_geometric() -> None:
     budget = Budget.zeta("0.3", max_epsilon=2)
     (noise,) = noises_at_price(Count().checked(TABLE), budget, "add-remove")
     assert noise.variance() < 0.6 * Geometric("0.3").variance()
+    # A sum that one row moves far.
+    (noise,) = noises_at_price(Sum("x", low=0, high=10, step=1).checked(TABLE), budget, "add-remove")
+    assert noise.variance() < 0.4 * Geometric("0.03").variance()
     # A row that is replaced moves two cells.
     (noise,) = noises_at_price(Histogram("k").checked(TABLE), budget, "replace")
     assert noise.variance() < 0.3 * Geometric("0.15").variance()
@@ -79,7 +82,7 @@ def test_a_planned_budget_buys_less_error_than_equal_shares() -> None:
             assert total.worst <= budget.epsilon_limit
 
 
-@pytest.mark.parametrize(("slots", "gain"), [(4, 0.6), (20, 1.0001)])
+@pytest.mark.parametrize(("slots", "gain"), [(4, 0.6), (20, 1.0001), (40, 1.0001)])
 def test_a_planned_zeta_is_never_worse_spent_than_on_the_best_geometric(slots: int, gain: float) -> None:
     budget = Budget.zeta("0.3", max_epsilon=2)
     low, high = 0.3 / slots, 2 / slots
@@ -89,7 +92,9 @@ def test_a_planned_zeta_is_never_worse_spent_than_on_the_best_geometric(slots: i
         low, high = (rate, high) if fits else (low, rate)
     noise = noise_of_budget(budget, slots, "add-remove")
     assert noise.variance() < gain * Geometric(Fraction(low)).variance()
-    assert privacy_loss(noise).compose(slots).zeta <= budget.zeta_limit
+    total = privacy_loss(noise).compose(slots)
+    assert total.zeta <= budget.zeta_limit
+    assert total.worst <= budget.epsilon_limit
 
 
 def test_what_no_noise_can_reach_is_said_before_anything_is_spent() -> None:

@@ -104,6 +104,14 @@ def test_without_a_provider_a_token_is_nobody(house: Any) -> None:
 def test_a_provider_speaks_https() -> None:
     with pytest.raises(InvalidParameter):
         replace(PROVIDER, issuer="http://login.example.org")
+    with pytest.raises(InvalidParameter):
+        replace(PROVIDER, keys_url="http://login.example.org/keys")
+    assert replace(PROVIDER, issuer="http://localhost:8080").issuer == "http://localhost:8080"
+
+
+def test_a_provider_makes_tokens_for_a_named_service() -> None:
+    with pytest.raises(InvalidParameter, match="audience"):
+        replace(PROVIDER, audience="")
 
 
 @pytest.mark.parametrize(
