@@ -213,3 +213,15 @@ def test_no_forged_firing_follows(fired: Events) -> None:
         for kind, content in listed:
             row = (fired[-1][0] + 1, fired[-1][1], kind, data, json.dumps(content), "0" * 64)
             assert follows([*fired, row]) is follow, content
+
+
+def test_months_that_were_declared_before_they_were_disjoint_have_balances(tmp_path: Path) -> None:
+    """Each dataset's months are its own; `verify` compares every balance."""
+    with Ledger.create(tmp_path / "months.ledger") as ledger:
+        for name in ("one", "two"):
+            account = ledger.account(name, budget=Budget.pure(1), protects="a row added or removed")
+            account.declare_vintage("jan", complete=True)
+        ledger.account("two").declare_disjoint()
+        ledger.verify()
+        ledger.account("one").declare_disjoint()
+        ledger.verify()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow
 import pytest
 
@@ -98,6 +99,17 @@ def test_a_frame_and_a_file_of_one_name_are_asked_about(tmp_path: Path) -> None:
     assert spend(frame, name="visits", ledger=place)[0] == "epsilon 0.75"
     with pytest.raises(BudgetMismatch, match="begun for memory://visits"):
         spend(month(tmp_path, "visits.csv"), ledger=place)
+
+
+def test_tables_in_files_are_compared_too(tmp_path: Path) -> None:
+    for name in ("jan", "feb"):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as made:
+            made.execute("CREATE TABLE visits AS SELECT 1 AS ward, 2 AS age")
+            made.execute("CREATE TABLE staff AS SELECT 1 AS grade")
+    spend(tmp_path / "jan.duckdb", table="visits")
+    with pytest.raises(BudgetMismatch, match="has the same columns"):
+        spend(tmp_path / "feb.duckdb", table="visits")
+    spend(tmp_path / "feb.duckdb", table="staff")
 
 
 def test_two_ledgers_with_one_name_are_not_chosen_between(tmp_path: Path) -> None:

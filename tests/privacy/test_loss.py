@@ -407,3 +407,11 @@ def test_both_directions_count_if_only_one_loss_is_symmetric(epsilon: float, swa
     assert deltas[0] != pytest.approx(deltas[1], abs=1e-3)
     for joint in (symmetric.then(other), other.then(symmetric)):
         assert joint.delta(epsilon) == pytest.approx(max(deltas), abs=1e-8)
+
+
+@pytest.mark.parametrize("uses", [3, 7, 1001])
+def test_zeta_without_a_list_is_not_below_the_sum_of_its_uses(uses: int) -> None:
+    """A sum in floats may fall short of the exact one."""
+    for sigma in ("1.7", "3", "11"):
+        one = privacy_loss(DiscreteGaussian(sigma))
+        assert uses * Fraction(one.zeta) <= Fraction(one.compose(uses).zeta)

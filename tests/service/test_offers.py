@@ -50,3 +50,10 @@ def test_a_service_that_closes_lets_go_of_all_rows(house: Any, monkeypatch: pyte
         held.close()
     offer.by_vintages.clear()
     assert closed == [whole, offer.session]
+
+
+def test_data_that_are_public_are_listed_for_everybody(house: Any) -> None:
+    before = house.app.service.granted(None)
+    house.carl.send("PATCH", "/v1/datasets/adult", json={"public": True})
+    after = house.app.service.granted(None)
+    assert (before, after) == (set(), {house.app.service.offers.find("adult").entry.number})
