@@ -193,3 +193,13 @@ def test_a_million_tiny_charges_sum_exactly(ledger: Ledger) -> None:
     assert account.spent().epsilon_units == 10**6
     with pytest.raises(BudgetExceeded):
         account.reserve(asked("one more", tiny))
+
+
+def test_a_part_of_data_is_charged_where_the_whole_is(ledger: Ledger) -> None:
+    ledger.account("whole", budget=Budget.pure(1), source="/data")
+    ledger.account("other", budget=Budget.pure(1), source="/other.csv")
+    with pytest.raises(BudgetMismatch, match="charged to the budget of 'whole', not to that of 'other'"):
+        ledger.account("other", source="/data/jan.csv")
+    assert ledger.account("whole", source="/data/jan.csv").name == "whole"
+    with pytest.raises(BudgetMismatch, match="not to that of 'other'"):
+        ledger.account("other", source="/data/jan.csv")
