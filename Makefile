@@ -50,7 +50,7 @@ coverage: .venv/ready
 
 # Mutates what guards privacy, money and intervals: hours, and a folder outside of the repository.
 mutants: .venv/ready
-	PYTHONPATH=tests .venv/bin/python -m mutants.campaign $(or $(FOLDER),/tmp/dovetail-mutants) --number $(or $(NUMBER),400)
+	PYTHONPATH=tests .venv/bin/python -m mutants.campaign $(or $(FOLDER),/tmp/dovetail-mutants) --number $(or $(NUMBER),400) $(MORE)
 
 # Kills, freezes and starves a service; KILLS=20 is a short campaign. Most of an hour.
 faults: .venv/ready

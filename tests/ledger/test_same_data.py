@@ -101,6 +101,12 @@ def test_a_frame_and_a_file_of_one_name_are_asked_about(tmp_path: Path) -> None:
         spend(month(tmp_path, "visits.csv"), ledger=place)
 
 
+def test_rows_of_a_program_cannot_be_compared_and_stand_in_nobody_s_way(tmp_path: Path) -> None:
+    place = tmp_path / "all.ledger"
+    spend(pyarrow.table({"ward": ["a"], "age": [3]}), name="frame", ledger=place)
+    assert spend(month(tmp_path, "visits.csv"), ledger=place)[0] == "epsilon 0.75"
+
+
 def test_tables_in_files_are_compared_too(tmp_path: Path) -> None:
     for name in ("jan", "feb"):
         with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as made:
