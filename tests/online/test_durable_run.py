@@ -28,6 +28,7 @@ from dovetail.errors import (
 from dovetail.ledger import DatasetAccount, Ledger
 from dovetail.online import Learner, Measurement, Region, Run, opening, sparse_vector
 from dovetail.online.durable_run import Online
+from dovetail.online.occupied_cells import OccupiedCells
 
 SCHEMA = dv.Schema(
     [
@@ -236,6 +237,20 @@ def test_persons_are_used_up_to_their_bound(place: str, neighbours: Any) -> None
         assert int(run._run.truth.__self__.counts.sum()) == 510
         low, high = run.count().interval("0.999999")
         assert low <= 510 <= high
+
+
+@pytest.mark.parametrize("protects", [{"unit": "who", "max_rows": 2}, {"protects": "rows"}])
+def test_which_rows_of_a_person_count_is_decided_by_a_secret_of_the_ledger(
+    place: str, protects: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever knew which rows count could add others that do not."""
+    given, read = list[bytes](), OccupiedCells.read
+    monkeypatch.setattr(OccupiedCells, "read", lambda *asked: given.append(asked[-1]) or read(*asked))
+    with opened(place, **protects) as session:
+        session.online("sex", "level", **GUARDED)
+        secret = session._account.begun.secret
+    assert given == [secret if "unit" in protects else b""]
+    assert len(secret) == 32
 
 
 def test_a_firing_is_stored_before_it_is_learnt_or_shown(
