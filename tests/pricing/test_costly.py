@@ -67,7 +67,7 @@ def test_what_was_typed_or_looked_at_is_never_asked_about(tmp_path: Path) -> Non
 def test_a_select_and_a_batch_are_asked_about_too(tmp_path: Path) -> None:
     text = "SELECT COUNT(*) AS n FROM adult"
     with opened(tmp_path, dv.Budget.approximate(100, "1e-6")) as session:
-        with pytest.raises(CostlyAnswer):
+        with pytest.raises(CostlyAnswer, match="Epsilon 1 would buy"):
             session.sql(text, within=1, probability="0.99999")
         with pytest.raises(CostlyAnswer) as caught:
             session.batch([dv.Count(), dv.Count("age > 3")], within=1, probability="0.9999")

@@ -4,7 +4,7 @@ import pytest
 
 from dovetail.answers import Plan
 from dovetail.noise import Geometric, GeometricMixture, IntegerNoise
-from dovetail.pricing.composition import charge_of
+from dovetail.pricing.composition import charge_of, cheapest
 from dovetail.pricing.plans import noises_for, plan_charge, slots_for
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
@@ -78,3 +78,20 @@ def test_a_plan_that_does_not_fit_is_priced_so_that_the_account_refuses_it() -> 
     budget = Budget.approximate("0.1", "1e-6")
     charge = plan_charge(privacy_loss(Geometric(1)).compose(100), budget, Charge.zero())
     assert not budget.allows(Charge.zero(), charge)
+
+
+def test_a_charge_that_takes_more_than_half_of_delta_is_the_last_resort() -> None:
+    """It would close the Rényi way for good; up to half of delta, what leaves more is taken."""
+    budget, spent = Budget.approximate(1, "1e-6"), Charge.zero()
+    plain, half, most = (
+        Charge.approximate("0.5"),
+        Charge.approximate("0.1", "4e-7"),
+        Charge.approximate("0.01", "6e-7"),
+    )
+    assert cheapest([plain, half], budget, spent) == half
+    assert cheapest([plain, most], budget, spent) == plain
+    assert cheapest([plain, half, most], budget, spent) == half
+    assert cheapest([Charge.approximate(2), most], budget, spent) == most
+    # A later one must leave visibly more.
+    assert cheapest([plain, Charge.approximate("0.499", "1e-7")], budget, spent) == plain
+    assert cheapest([Charge.approximate(2), Charge.approximate(3)], budget, spent) == Charge.approximate(3)
