@@ -267,6 +267,12 @@ def test_an_address_that_is_none_is_refused_without_showing_it(bad: str) -> None
             Ledger.open(bad)
 
 
+@pytest.mark.parametrize("nothing", ["", ".", Path(), None, 7])
+def test_a_ledger_is_a_place_that_was_named(nothing: object) -> None:
+    with pytest.raises(InvalidParameter, match="a file path or postgresql://"):
+        Ledger.open(nothing)  # type: ignore[arg-type]
+
+
 def test_a_password_is_never_shown() -> None:
     with pytest.raises(LedgerError) as failed:
         Ledger.open("postgresql://ann:hunter2@127.0.0.1:1/none", patience=1)
