@@ -25,8 +25,10 @@ wheel: .venv/ready console
 	.venv/bin/python -m hatchling build -d dist
 	.venv/bin/python console/wheel.py dist
 
+WORKERS ?= 2
+
 test: lint
-	.venv/bin/python -m pytest -n 2 -m "not spark and not browser and not faults"
+	.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not spark and not browser and not faults"
 	@echo "Left out: the Spark suite (make test-spark), the console in a browser (make test-console), requests made from the"
 	@echo "OpenAPI (make test-http), faults (make faults), other Pythons and the oldest libraries (make test-versions)."
 
@@ -43,7 +45,7 @@ lint: .venv/ready
 	.venv/bin/lint-imports
 
 check: lint
-	.venv/bin/python -m pytest -n 2 -q -m "not slow and not spark and not browser and not faults"
+	.venv/bin/python -m pytest -n $(WORKERS) -q -m "not slow and not spark and not browser and not faults"
 
 coverage: .venv/ready
 	.venv/bin/python -m pytest -n 2 -q -m "not spark and not browser and not faults" --cov --cov-report=term:skip-covered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -31,6 +32,13 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
 settings.load_profile("dovetail")
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and the tests themselves out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session", autouse=True)

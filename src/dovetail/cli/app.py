@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from dovetail.errors import BudgetMismatch
 
 from .options import listing
-from .terminal import prepared, say, stderr
+from .terminal import STOPPED, prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
 error you can live with."""
@@ -59,11 +59,11 @@ class Frame(TyperGroup):
                     code = super().main([*words, *options_of_answer(error)], *more, **options)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop before the user
             # Loads with the first error: most commands make none.
-            from .error_report import STOPPED, report
+            from .error_report import report
 
             code = report(error, self.debug)
-            if code == STOPPED:
-                say(stderr(), "", "Stopped. If the charge was already recorded, it stays.", "")
+        if code == STOPPED:
+            say(stderr(), "", "Stopped. If the charge was already recorded, it stays.", "")
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -10,11 +10,9 @@ import traceback
 from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerError
 
 from .error_words import statement, words
-from .terminal import say, stderr
+from .terminal import STOPPED, say, stderr
 
 UNEXPECTED, USAGE, BUDGET, DATA, LEDGER = 1, 2, 3, 4, 5
-# 128 and the number of the signal, as shells count.
-STOPPED = 130
 
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (BudgetExceeded, BUDGET),

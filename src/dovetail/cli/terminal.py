@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.table import Table
 
+# The exit code after Ctrl-C: 128 and the number of the signal, as shells count.
+STOPPED = 130
+
 
 @contextmanager
 def prepared() -> Iterator[None]:
