@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from html import escape
 from textwrap import wrap
@@ -28,7 +28,7 @@ _BAR = 24
 _CHANGES = {"add-remove": "added or removed", "replace": "replaced"}
 
 
-class ShownAnswer(Protocol):
+class ShownAnswer(Given, Protocol):
     """What is shown of an answer; `Answer` says what each means."""
 
     @property
@@ -54,17 +54,7 @@ class ShownAnswer(Protocol):
     @property
     def paid_by(self) -> Plan | None: ...
     @property
-    def stored(self) -> bool: ...
-    @property
-    def stale(self) -> bool: ...
-    @property
-    def versioned(self) -> bool: ...
-    @property
     def vintages(self) -> tuple[str, ...]: ...
-    @property
-    def bounded(self) -> str | None: ...
-    @property
-    def answered_at(self) -> datetime: ...
     @property
     def size(self) -> int: ...
     def excerpt(self, most: int | None) -> list[tuple[tuple[Constant | None, ...], Fraction, Bar]]: ...
