@@ -40,7 +40,8 @@ class DatasetAccount(AccountPlans):
         charge does not fit the budget or the analyst's allotment, AccessRefused where a grant is needed.
         """
         check_request(request)
-        with self._store.writing(expected=self._expectations.reads(request)) as pen:
+        # Nothing is shown before it is settled, and that waits for the disk itself.
+        with self._store.writing(expected=self._expectations.reads(request), early=True) as pen:
             return self.reserve_with(pen, request)
 
     def reserve_batch(

@@ -25,6 +25,12 @@ _PRAGMAS = (
     "cell_size_check=ON",
 )
 _USED, _RECENT = "dovetail.used", 5.0
+# Whether a connection may wait for the disk without writing to a table.
+CAN_WAIT = "dovetail.can-wait"
+_MAY_WAIT = (
+    "SELECT coalesce(bool_and(has_function_privilege(oid, 'execute')), false) "
+    "FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
+)
 _DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
 
 
@@ -98,10 +104,11 @@ def postgres_engine(url: URL, patience: float) -> Engine:
     limit_replies(engine, patience + REPLY_LIMIT)
 
     @event.listens_for(engine, "connect")
-    def settle_in(connection: Any, _record: Any) -> None:
+    def settle_in(connection: Any, record: Any) -> None:
         # Statements are prepared by `server_exchange`; the driver's own way forgets all of them now and then.
         connection.prepare_threshold = None
         with connection.cursor() as cursor:
+            record.info[CAN_WAIT] = cursor.execute(_MAY_WAIT).fetchone()[0]
             loose = [name for name in _DURABLE if cursor.execute(f"SHOW {name}").fetchone()[0] == "off"]
             for name, seconds in _limits(patience).items():
                 cursor.execute(f"SET {name} = {max(1, round(seconds * 1000))}")

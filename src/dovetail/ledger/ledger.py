@@ -181,7 +181,7 @@ class Ledger:
     @property
     def head(self) -> Head:
         """Return the number and hash of the last event, to be noted elsewhere."""
-        with self._store.reading() as connection:
+        with self._store.reading(durable=True) as connection:
             return check_opening(connection, None)
 
     def reading(self) -> AbstractContextManager[Connection]:

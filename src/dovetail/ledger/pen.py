@@ -54,7 +54,14 @@ class Pen:
     """
 
     def __init__(
-        self, connection: Connection, head: Head, state: str, witness: int = 0, settings: int = 0
+        self,
+        connection: Connection,
+        head: Head,
+        state: str,
+        witness: int = 0,
+        settings: int = 0,
+        *,
+        early: bool = False,
     ) -> None:
         self._connection = connection
         self._writes: list[tuple[Executable, Mapping[str, Any], bool]] = []
@@ -62,6 +69,7 @@ class Pen:
         self.witness = witness
         self._settings: int | None = settings
         self._state = state
+        self._early = early
         self._moved = 0
         self._pending: list[tuple[Made, str, int, dict[str, Any]]] = []
 
@@ -76,7 +84,7 @@ class Pen:
         if not self._writes:
             return
         writes, self._writes = self._writes, []
-        if not run_all(self._connection, writes, last=last):
+        if not run_all(self._connection, writes, last=last, early=self._early):
             raise row_moved()
 
     @property

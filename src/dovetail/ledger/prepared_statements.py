@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Executable
 
+from .engines import CAN_WAIT
 from .server_exchange import Call, Exchange
 
 _NOTHING: Mapping[str, Any] = {}
@@ -116,17 +117,22 @@ def forget(connection: Connection) -> None:
 
 
 def run_all(
-    connection: Connection, writes: Sequence[tuple[Executable, Mapping[str, Any], bool]], *, last: bool
+    connection: Connection,
+    writes: Sequence[tuple[Executable, Mapping[str, Any], bool]],
+    *,
+    last: bool,
+    early: bool = False,
 ) -> bool:
     """Run statements that return no rows; tell whether every guarded one changed exactly one row.
 
     To a server they go all at once, so that the ledger is not locked for as many journeys, and the commit
-    goes with the `last` ones: a statement that fails undoes it all, and a guarded one fails by itself.
+    goes with the `last` ones: a statement that fails undoes it all, and a guarded one fails by itself. With
+    `early` the server lets others go on before it has written the commit to disk (see `Exchange.write`).
     """
     connection.info.pop(_AHEAD, None)
     if connection.dialect.name == "postgresql":
         calls = [Call(*_call(connection, *write[:2], guarded=write[2])) for write in writes]
-        _server(connection).write(calls, end=last)
+        _server(connection).write(calls, end=last, early=early and bool(connection.info.get(CAN_WAIT)))
         return True
     driver: Any = connection.connection.driver_connection
     counts = [driver.execute(*_call(connection, *write[:2])).rowcount for write in writes]

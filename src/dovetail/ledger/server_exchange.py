@@ -12,6 +12,9 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
+# Writes nothing that anybody reads; its commit waits until all that was written before is on disk.
+WAIT_FOR_DISK = "SELECT pg_logical_emit_message(true, 'dovetail', '')"
+_LATER = b"SET LOCAL synchronous_commit = off"
 _PARAMETER = re.compile(r"%\((\w+)\)s|%%")
 _numbers = count()
 
@@ -32,12 +35,16 @@ class Exchange:
         self._driver, self._reader = driver, Transformer(driver)
         self._prepared: dict[str, str] = {}
 
-    def write(self, calls: Sequence[Call], *, end: bool) -> None:
+    def write(self, calls: Sequence[Call], *, end: bool, early: bool = False) -> None:
         """Run statements in one journey; with `end` the transaction is committed after them.
 
-        One that fails stops all that follow, so that nothing is committed.
+        One that fails stops all that follow, so that nothing is committed. With `early`, others may go on
+        before the commit is on disk, so that many wait for the disk at once; this returns when it is.
         """
-        self._run(calls, b"COMMIT" if end else None)
+        if early and end:
+            self._run(calls, [b"COMMIT", WAIT_FOR_DISK.encode()], [_LATER])
+        else:
+            self._run(calls, [b"COMMIT"] if end else [])
 
     def read(self, calls: Sequence[Call]) -> list[list[tuple[Any, ...]]]:
         """Run statements in one journey and return the rows of each."""
@@ -50,7 +57,9 @@ class Exchange:
                 results.append(self._reader.load_rows(0, result.ntuples, tuple))
         return results
 
-    def _run(self, calls: Sequence[Call], last: bytes | None = None) -> list[Any]:
+    def _run(
+        self, calls: Sequence[Call], last: Sequence[bytes] = (), first: Sequence[bytes] = ()
+    ) -> list[Any]:
         """Send statements, with the beginning of a transaction where none is open."""
         from psycopg import pq
 
@@ -59,6 +68,7 @@ class Exchange:
         texts = []
         if driver.pgconn.transaction_status == pq.TransactionStatus.IDLE:
             texts.append(f"BEGIN ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}".encode())
+        texts += first
         for call in calls:
             numbered, order = _numbered(call.text)
             name = self._prepared.get(numbered) or made.get(numbered)
@@ -68,7 +78,7 @@ class Exchange:
                 texts.append(f"PREPARE {name} AS {numbered}".encode(encoding))
             given = b", ".join([_literal(call.values[each], encoding, escape) for each in order])
             texts.append(b"EXECUTE %s%s" % (name.encode(), b"(%s)" % given if order else b""))
-        results = _sent(driver, b"; ".join(texts if last is None else [*texts, last]))
+        results = _sent(driver, b"; ".join([*texts, *last]))
         self._prepared.update(made)
         return results
 

@@ -18,7 +18,7 @@ from dovetail.errors import LedgerError
 from dovetail.errors.remedies import LeaveOut, StartWitness
 
 from .chain import Head, origin
-from .engines import begin, parsed, postgres_engine, sqlite_engine
+from .engines import CAN_WAIT, begin, parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
 from .kept_connections import KeptConnections
@@ -26,6 +26,7 @@ from .pen import Pen
 from .prepared_statements import Read, locking, recalling
 from .rollback_guard import RollbackGuard
 from .schema import SCHEMA_VERSION, create_tables, ledger
+from .server_exchange import WAIT_FOR_DISK
 from .shared_commits import SharedCommits
 from .state import EMPTY
 from .witness import Witness, remember, remembered
@@ -137,8 +138,11 @@ class Store:
         return True
 
     @contextmanager
-    def reading(self, long: bool = False) -> Iterator[Connection]:
-        """Read one consistent state; a `long` look at all of it may think between statements."""
+    def reading(self, long: bool = False, durable: bool = False) -> Iterator[Connection]:
+        """Read one consistent state; a `long` look at all of it may think between statements.
+
+        What was read `durable` is on disk when this ends.
+        """
         own = self._own()
         turn = nullcontext() if long or own.commits is None else own.commits.reading
         with translated(self.place), turn, own.reading.transaction() as connection:
@@ -149,13 +153,18 @@ class Store:
                 for limit in ("idle_in_transaction_session_timeout", "statement_timeout"):
                     connection.execute(text(f"SET LOCAL {limit} = 0"))
             yield connection
+            if (long or durable) and connection.info.get(CAN_WAIT):
+                connection.execute(text(WAIT_FOR_DISK))
 
     @contextmanager
-    def writing(self, starting: Witness | None = None, expected: Sequence[Read] = ()) -> Iterator[Pen]:
+    def writing(
+        self, starting: Witness | None = None, expected: Sequence[Read] = (), *, early: bool = False
+    ) -> Iterator[Pen]:
         """Hold the only pen; what was recorded is durable when this ends, and undone if it raises.
 
         `expected` are reads that will probably be asked for, so that a server can be asked together with the
-        lock.
+        lock. With `early` a server lets others write, and see this, before it is on disk: for what nobody is
+        shown as a result. Whoever writes later is on disk later.
 
         Where the ledger has a witness (or is `starting` one), the head is appended to it after the commit;
         if its file cannot even be opened, nothing is recorded.
@@ -173,7 +182,7 @@ class Store:
                 sequence, link, state, named, settings = locked.rows[0]
                 self._guard.check(Head(sequence, link))
                 witness = starting or self._feeding(connection, named)
-                pen = Pen(connection, Head(sequence, link), state, named, settings)
+                pen = Pen(connection, Head(sequence, link), state, named, settings, early=early)
                 with recalling(connection, settings):
                     yield pen
                 if witness is not None and (pen.written or starting):
