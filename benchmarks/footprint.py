@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from statistics import median
+from functools import partial
 
-from .report import Row, show, with_bytecode
+from .report import Row, Times, measured, show, with_bytecode
 
 TITLE = "Import and memory"
 ROUNDS = 5
+LIMIT = 0.1
 _OURS = ("import dovetail as dv", "dv.Geometric(1).sample()")
 _FLOOR = "numpy and flint alone"
 _OPENDP = """dp.enable_features("contrib")
@@ -48,23 +49,28 @@ print(loaded, took, int(peak) / 1024)
 
 def rows() -> Iterator[Row]:
     """Measure and give one row after another."""
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ("ours", *_OTHERS)}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(ROUNDS + 1):
-            for name, (load, use) in {"ours": _OURS, **_OTHERS}.items():
-                run = _once(load, use, folder)
-                # The first one writes the bytecode.
-                found[name] += [run] if number else []
+        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ("ours", *_OTHERS)}
+
+        def first_draw(name: str, load: str, use: str) -> float:
+            found[name].append(_once(load, use, folder))
+            return found[name][-1][1]
+
+        # The first ones, which do not count, write the bytecode.
+        measured({n: partial(first_draw, n, *each) for n, each in {"ours": _OURS, **_OTHERS}.items()}, ROUNDS)
     for number, case, unit in (
         (0, "import", "ms"),
         (1, "import and a first draw", "ms"),
         (2, "memory", "MiB"),
     ):
+        figures = Times({name: [run[number] for run in runs[1:]] for name, runs in found.items()})
         factor = 1000 if unit == "ms" else 1
-        ours = median(run[number] for run in found["ours"]) * factor
+        ours = f"{figures['ours'] * factor:,.0f} {unit}"
         for name in _OTHERS if number else (other for other in _OTHERS if other != _FLOOR):
-            theirs = median(run[number] for run in found[name]) * factor
-            yield Row(f"{case}, {name}", f"{ours:,.0f} {unit}", f"{theirs:,.0f} {unit}", theirs / ours)
+            theirs = f"{figures[name] * factor:,.0f} {unit}"
+            yield Row(f"{case}, {name}", ours, theirs, figures.ratio(name, "ours"))
+        if number == 1:
+            yield Row(f"{case}, the limit", ours, f"{LIMIT * 1000:.0f} ms", LIMIT / figures["ours"], 1.0)
 
 
 def _once(load: str, use: str, bytecode: str) -> tuple[float, float, float]:

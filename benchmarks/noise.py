@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from dovetail.noise import Geometric, GeometricMixture, LaplaceMixture, PiecewiseGeometric, PiecewiseLaplace
 
-from .report import Row, Times, show, timed, with_bytecode
+from .report import Row, measured, show, timed, with_bytecode
 
 TITLE = "Evaluating noise, against numpy.exp and the import of NumPy"
 MANY = 10_000_000
@@ -62,15 +63,14 @@ def _import() -> Iterator[Row]:
     }
     with tempfile.TemporaryDirectory() as folder:
         for case, (statement, target) in statements.items():
-            times: dict[str, list[float]] = {"ours": [], "numpy": []}
-            for number in range(ROUNDS + 1):
-                found = _fresh(statement, folder), _fresh("import numpy", folder)
-                # The first ones write the bytecode.
-                for name, seconds in zip(times, found, strict=True) if number else ():
-                    times[name].append(seconds)
-            kept = Times(times)
-            shown = _seconds(kept["ours"]), _seconds(kept["numpy"])
-            yield Row(case, *shown, kept.ratio("numpy", "ours"), target)
+            # The first ones, which do not count, write the bytecode.
+            both = {
+                "ours": partial(_fresh, statement, folder),
+                "numpy": partial(_fresh, "import numpy", folder),
+            }
+            times = measured(both, ROUNDS)
+            shown = _seconds(times["ours"]), _seconds(times["numpy"])
+            yield Row(case, *shown, times.ratio("numpy", "ours"), target)
 
 
 def _fresh(statement: str, bytecode: str) -> float:

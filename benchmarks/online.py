@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -40,7 +40,7 @@ from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads.fitting import fit_joint
 
 from .ledger import bare_commits
-from .report import Row, show
+from .report import Row, Times, seconds_of, show, timed
 
 TITLE = "Online answers"
 D2 = ("workclass", "education", "marital_status", "sex", "income", "relationship", "race")
@@ -124,10 +124,14 @@ def _durable() -> Iterator[Row]:
         place = Path(folder)
         with dv.Session(dv.datasets.adult(), budget=BUDGET, ledger=place / "adult.ledger") as session:
             domain_ = Domain.of(D2, None, session._table, None, 10**7)
-            bare = _best(lambda: session._engine.fetch(statement(session._engine, domain_.whole)))
-            read = _best(lambda: OccupiedCells.read(session._engine, domain_, b""))
-            shown = f"{read * 1e3:.0f} ms", f"{bare * 1e3:.0f} ms"
-            yield Row("D2: true counts, the bare GROUP BY", *shown, bare / read, 1 / 1.2)
+            reading = timed(
+                {
+                    "bare": lambda: session._engine.fetch(statement(session._engine, domain_.whole)),
+                    "read": lambda: OccupiedCells.read(session._engine, domain_, b""),
+                }
+            )
+            shown = f"{reading['read'] * 1e3:.0f} ms", f"{reading['bare'] * 1e3:.0f} ms"
+            yield Row("D2: true counts, the bare GROUP BY", *shown, reading.ratio("bare", "read"), 1 / 1.2)
             # A firing writes once more; with a base nearly all questions pass.
             run = session.online(*D2, queries=QUESTIONS, base=3, updates=50)
             educations = session.source.schema.get("education").values
@@ -135,31 +139,25 @@ def _durable() -> Iterator[Row]:
             wheres = [f"education = '{one}' AND race = '{two}'" for one in educations for two in races]
             commit = bare_commits(place / "bare.db", "EXTRA")
             kept = bare_commits(place / "kept.db", "EXTRA", "PERSIST")
-            times: list[list[float]] = [[], [], []]
+            works = {
+                "ours": lambda where: run.count(where),
+                "two": lambda _: (commit(), commit()),
+                "kept": lambda _: (kept(), kept()),
+            }
+            seconds: dict[str, list[float]] = {name: [] for name in works}
             for where in wheres:
-                times[0].append(_seconds(lambda where=where: run.count(where)))
-                times[1].append(_seconds(lambda: (commit(), commit())))
-                times[2].append(_seconds(lambda: (kept(), kept())))
-            each, two, same = (float(np.median(found)) for found in times)
-            ours = f"{each * 1e3:.2f} ms"
+                for name, work in works.items():
+                    seconds[name].append(seconds_of(partial(work, where)))
+            times = Times(seconds)
+            ours, two, same = (f"{times[name] * 1e3:.2f} ms" for name in works)
             yield Row(
-                "D2: one question, two bare durable commits", ours, f"{two * 1e3:.2f} ms", two / each, 0.8
+                "D2: one question, two bare durable commits", ours, two, times.ratio("two", "ours"), 0.8
             )
-            yield Row("… whose journal is kept, as the ledger's", ours, f"{same * 1e3:.2f} ms", same / each)
+            yield Row("… whose journal is kept, as the ledger's", ours, same, times.ratio("kept", "ours"))
             marital = session.source.schema.get("marital_status").values
             asked = [dv.Count(f"{where} AND marital_status = '{one}'") for where in wheres for one in marital]
-            rate = len(asked) / _seconds(lambda: run.batch(asked))
+            rate = len(asked) / seconds_of(lambda: run.batch(asked))
             yield Row("D2: questions of one batch", f"{rate:,.0f}/s", "1,000/s", rate / 1000, 1.0)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
-def _best(work: Callable[[], object], times: int = 5) -> float:
-    return min(_seconds(work) for _ in range(times))
 
 
 @lru_cache

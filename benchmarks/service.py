@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ import httpx2
 
 import dovetail as dv
 
-from .report import Row, show, timed
+from .report import Row, seconds_of, show, timed
 
 TITLE = "A service on the Adult data, over HTTP"
 CLIENTS, ASKED = 32, 256
@@ -78,22 +79,22 @@ def _one_by_one(place: Path, ours: httpx2.Client, plain: httpx2.Client) -> Itera
 def _many(ours: httpx2.Client, plain: httpx2.Client) -> Iterator[Row]:
     """Let many clients ask at once, ours and the bare service in turn."""
     number = count(10**6)
-    found: dict[str, list[float]] = {"ours": [], "bare": []}
-    rates: dict[str, list[float]] = {"ours": [], "bare": []}
+    waited: list[float] = []
     work: dict[str, Callable[[], object]] = {
         "ours": lambda: _ask(ours, _COUNT, next(number)),
         "bare": lambda: _ok(plain.post("/count", json={"age": 40})),
     }
-    for _ in range(3):
-        for name, ask in work.items():
-            begun = time.perf_counter()
-            with ThreadPoolExecutor(CLIENTS) as pool:
-                found[name] += pool.map(lambda _, ask=ask: _seconds(ask), range(ASKED))
-            rates[name].append(ASKED / (time.perf_counter() - begun))
-    mine, theirs = (statistics.median(rates[name]) for name in ("ours", "bare"))
-    yield Row(f"{CLIENTS} clients, answers a second", f"{mine:.0f}", f"{theirs:.0f}", mine / theirs, 0.7)
-    middle = statistics.median(found["ours"])
-    last = statistics.quantiles(found["ours"], n=100)[98]
+
+    def all_ask(name: str) -> None:
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            each = list(pool.map(lambda _: seconds_of(work[name]), range(ASKED)))
+        waited.extend(each if name == "ours" else ())
+
+    times = timed({name: partial(all_ask, name) for name in work}, rounds=3)
+    mine, theirs = (f"{ASKED / times[name]:.0f}" for name in ("ours", "bare"))
+    yield Row(f"{CLIENTS} clients, answers a second", mine, theirs, times.ratio("bare", "ours"), 0.7)
+    middle = statistics.median(waited)
+    last = statistics.quantiles(waited, n=100)[98]
     yield Row(
         f"{CLIENTS} clients, ten medians to the 99th in 100", _ms(last), _ms(middle), 10 * middle / last, 1.0
     )
@@ -126,12 +127,6 @@ def _ask(client: httpx2.Client, body: Any, number: int) -> None:
 def _ok(reply: httpx2.Response) -> None:
     if reply.status_code != 200:
         raise RuntimeError(reply.text)
-
-
-def _seconds(ask: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    ask()
-    return time.perf_counter() - begun
 
 
 @contextmanager
