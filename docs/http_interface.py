@@ -10,14 +10,14 @@ PAGE = Path(__file__).parent / "reference" / "http.md"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _HEAD = """# HTTP interface
 
-Made from the service's own description, which it serves at `/openapi.json` (OpenAPI 3.1). Whatever the
-console does, a script can do.
+Made from the service's own description, which it serves at `/openapi.json` (OpenAPI 3.1). A script can do
+everything that the console does.
 
 - **Who asks:** `Authorization: Bearer dvt_...`, the key that the curator gave you. A key in an address is
   refused.
 - **Exact numbers** are texts in replies; in requests a number or a text. 0.1 means the decimal 0.1.
-- **Retries:** what changes something takes the header `Idempotency-Key`, a random text. The same one again is
-  never done or paid twice.
+- **Retries:** a request that changes something takes the header `Idempotency-Key`, a random text. Sent
+  again with the same key, it is neither done nor paid twice.
 - **Errors** are `application/problem+json`: `code` for programs, `detail` and `fix` for people. 400 a wrong
   question, 401 no valid key, 403 not for your role, 404 unknown or not yours, 409 the budget does not cover
   it or the offer has changed (nothing is spent), 413 too large, 422 one Idempotency-Key for two requests, 429

@@ -139,7 +139,7 @@ def sources(request: Request) -> Reply[Sources]:
 
 @router.post("/v1/drafts", summary="Propose a schema from the rows")
 def draft(body: DraftWish, request: Request) -> Reply[Draft]:
-    """Every column waits for a review. Values and bounds come from rows: they show only where asked for."""
+    """Every column waits for a review. Values and bounds come from rows: they are shown only on request."""
     in_role(request, "curator")
     settings = service_of(request).settings
     source = opened_source(check_form(body.source, settings), settings, "draft", None)
@@ -155,7 +155,7 @@ def draft(body: DraftWish, request: Request) -> Reply[Draft]:
 
 @router.post("/v1/datasets", status_code=201, summary="Serve a dataset")
 def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
-    """From then on unit, neighbours and bounds of rows are fixed, because charges of others do not add up."""
+    """Unit, neighbours and contribution bounds are then fixed: charges for different ones do not add up."""
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> DatasetForm:
@@ -205,7 +205,7 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
 
 @router.put("/v1/datasets/{name}/schema", summary="Add or confirm columns")
 def change_schema(name: str, body: Columns, request: Request) -> Reply[DatasetForm]:
-    """Changing a column that is published makes a new version: answers from before are marked."""
+    """Changing a published column makes a new version: earlier answers are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
     offer = service.visible(caller, name)
     schema = read_schema(body, offer.schema)

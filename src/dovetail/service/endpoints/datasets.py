@@ -32,7 +32,7 @@ def listed(request: Request) -> Reply[Datasets]:
 
 @router.get("/v1/datasets/{name}", responses=TAGGED, summary="One dataset with its public columns")
 def one(name: str, request: Request, vintage: Annotated[list[str], Query()] = []) -> Reply[DatasetForm]:  # noqa: B006
-    """Schema, whom it protects, the budget and what remains of yours, of those vintages that are named."""
+    """Schema, what it protects, the budget, and what remains of yours for the vintages that are named."""
     service, caller = service_of(request), signed_in(request)
     offer = service.visible(caller, name)
     return tagged(request, with_schema(service, caller, offer, vintage))

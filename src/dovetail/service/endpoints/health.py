@@ -21,7 +21,7 @@ def alive() -> Reply[Status]:
 
 @opening.get("/readyz", summary="The ledger is writable and its head verifies")
 def ready(request: Request) -> Reply[Status]:
-    """A ledger that was put back from an old copy is not ready: its witness knows better."""
+    """A ledger restored from an old copy is not ready: its witness shows that."""
     try:
         service_of(request).check_ready()
     except DovetailError:

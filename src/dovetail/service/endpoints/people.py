@@ -68,7 +68,7 @@ def everybody(request: Request) -> Reply[PersonList]:
 
 @router.post("/v1/analysts", status_code=201, summary="Add somebody")
 def add(body: NewPerson, request: Request) -> Reply[PersonForm]:
-    """The record carries a number, never the name, which can be erased."""
+    """The record holds a number, never the name, which can be erased."""
     caller, ledger = in_role(request, "curator"), service_of(request).ledger
 
     def done() -> PersonForm:
@@ -79,7 +79,7 @@ def add(body: NewPerson, request: Request) -> Reply[PersonForm]:
 
 @router.delete("/v1/analysts/{public}", status_code=204, summary="Erase a name and revoke its keys")
 def erase(public: str, request: Request) -> Response:
-    """The record goes on with the number."""
+    """The record keeps the number."""
     caller, service = in_role(request, "curator"), service_of(request)
     person = known(service, public)
     if person.id == caller.principal.id:
@@ -103,7 +103,7 @@ def keys(request: Request, person: str | None = None) -> Reply[KeyList]:
 
 @router.post("/v1/keys", status_code=201, summary="Make a key, which is shown once")
 def make_key(body: NewKey, request: Request) -> Reply[MadeKey]:
-    """A retry does not show it again, because its text is kept nowhere: revoke it and make another.
+    """A retry does not show it again, because its text is not stored: revoke it and make another.
 
     The refusal of a retry names the key that was made, as `made`.
     """
@@ -128,7 +128,7 @@ def make_key(body: NewKey, request: Request) -> Reply[MadeKey]:
 
 @router.delete("/v1/keys/{public}", status_code=204, summary="Revoke a key")
 def revoke_key(public: str, request: Request) -> Response:
-    """It stops at the next request of every worker, and so do the sessions that hang on it."""
+    """It stops working at the next request on every worker, and so do its console sessions."""
     caller, service = in_role(request, "curator"), service_of(request)
     try:
         service.ledger.people.revoke_key(public, by=caller.name)
@@ -151,7 +151,7 @@ def grants(request: Request, person: str | None = None, dataset: str | None = No
 
 @router.post("/v1/grants", status_code=201, summary="Let somebody ask, up to an allotment")
 def grant(body: NewGrant, request: Request) -> Reply[GrantForm]:
-    """A grant that is there is changed; it never falls below what was spent of it."""
+    """An existing grant is changed; it never falls below what was spent of it."""
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> GrantForm:

@@ -55,7 +55,7 @@ def quoted(name: str, body: PlanWish, request: Request) -> Reply[PlanQuoteForm]:
 
 @router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
 def opened(name: str, body: PlanWish, request: Request) -> Reply[PlanForm]:
-    """Asked for again, it is the same plan, paid once."""
+    """Asking again returns the same plan, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)

@@ -92,7 +92,7 @@ def quoted(name: str, body: RunWish, request: Request) -> Reply[RunOffer]:
 
 @router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
 def opened(name: str, body: RunWish, request: Request) -> Reply[RunForm]:
-    """Asked for again, it is the same run, paid once."""
+    """Asking again returns the same run, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
     with paced(asker.offer):
@@ -120,7 +120,7 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
 
 @router.post("/v1/runs/{public}/answers", summary="Ask a run")
 def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswered]:
-    """What was asked before gets the stored answer; nothing more is charged for any."""
+    """A repeated question gets the stored answer; no question costs anything more."""
     idempotency_key(request)
     one_of(body)
     service = service_of(request)

@@ -44,7 +44,7 @@ class VintageChanges(Body):
 
 @router.get("/v1/datasets/{name}/vintages", summary="The vintages of a dataset, and what remains of each")
 def listed(name: str, request: Request) -> Reply[Vintages]:
-    """Where each row lies in one vintage, each has a budget of its own; otherwise they share one."""
+    """If each row lies in one vintage, each has its own budget; otherwise they share one."""
     service, caller = service_of(request), signed_in(request)
     offer = service.visible(caller, name)
     account = service.ledger.catalogue.account(offer.entry.name)
@@ -75,7 +75,7 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
 
 @router.patch("/v1/datasets/{name}/vintages/{label}", summary="Say that a vintage is complete, or changed")
 def change(name: str, label: str, body: VintageChanges, request: Request) -> Reply[VintageForm]:
-    """Complete is for good. With another version, answers from before are marked."""
+    """Complete is final. With another version, earlier answers are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
     offer = service.visible(caller, name)
     account = service.ledger.catalogue.account(offer.entry.name)
