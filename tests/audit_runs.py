@@ -20,6 +20,7 @@ from dovetail.privacy import Budget, Charge
 from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 FALSE_ALARM = 1e-9
+_EVENTS = 3  # at most a point, at least it, equal to it
 
 
 @dataclass
@@ -69,12 +70,16 @@ def _chances(one: np.ndarray, other: np.ndarray) -> Iterator[tuple[float, float]
     both = np.concatenate((one, other))
     # Just above the least lies what splits a lump at the end (nothing shown) from all else.
     points = np.unique([*np.quantile(both, np.linspace(0.001, 0.999, 60)).astype(int), both.min() + 1])
-    events = (np.less_equal, np.greater_equal, np.equal)
-    level = FALSE_ALARM / (4 * len(events) * len(points))
-    for point in points:
-        for event in events:
-            for first, second in ((one, other), (other, one)):
-                hits, others = int(event(first, point).sum()), int(event(second, point).sum())
-                low = beta.ppf(level, hits, first.size - hits + 1) if hits else 0.0
-                high = beta.ppf(1 - level, others + 1, second.size - others) if others < second.size else 1.0
-                yield float(low), float(high)
+    level = FALSE_ALARM / (4 * _EVENTS * len(points))
+    for first, second in ((one, other), (other, one)):
+        hits, others = _counts(first, points), _counts(second, points)
+        low = np.where(hits > 0, beta.ppf(level, hits, first.size - hits + 1), 0.0)
+        high = np.where(others < second.size, beta.ppf(1 - level, others + 1, second.size - others), 1.0)
+        yield from zip(low.tolist(), high.tolist(), strict=True)
+
+
+def _counts(sample: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return how many numbers are at most each point, at least it, and equal to it."""
+    ordered = np.sort(sample)
+    below, up_to = np.searchsorted(ordered, points), np.searchsorted(ordered, points, side="right")
+    return np.concatenate((up_to, sample.size - below, up_to - below))
