@@ -89,3 +89,13 @@ def test_the_interval_of_a_mean_is_never_wider_than_a_box_and_much_narrower_in_s
             ratios.append((bar.high - bar.low) / (high - low))
     assert min(ratios) < Fraction(3, 4)
     assert sum(ratios) / len(ratios) < Fraction(17, 20)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 10), (-3, 10), (2, 9)])
+def test_what_is_released_of_a_mean_gives_it_back(low: int, high: int) -> None:
+    """Twice the sum around the middle of the bounds, so that a row moves it by at most their distance."""
+    measure = Mean("x", low=low, high=high, step=1).checked(TABLE).measure
+    for rows in ([low], [high], [low, high, high], [3, 4, 5, 6]):
+        released = measure.released([(sum(rows), len(rows))])
+        assert measure.estimates([released], []) == [Fraction(sum(rows), len(rows))]
+        assert abs(released[0]) <= (high - low) * len(rows)
