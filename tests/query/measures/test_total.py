@@ -40,6 +40,9 @@ def test_an_interval_holds_the_sum_as_often_as_it_says_and_hardly_more(
     cell = (2 * total - middle * count, count) if centred else (total,)
     assert tuple(measure.released([(total, count)] if centred else [(total,)])) == cell
     assert measure.estimates([cell], [])[0] == Fraction(total, 2)
+    assert sum(weight * part for weight, part in zip(measure.linear(), cell, strict=True)) == Fraction(
+        total, 2
+    )
     assert 0.9 <= covered(measure, cell, Fraction(total, 2)) < 0.97
     # Ten sums at once: each is missed less often.
     assert 0.9 ** (1 / 10) <= covered(measure, cell, Fraction(total, 2), simultaneous=10) < 0.998
