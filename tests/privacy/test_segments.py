@@ -10,6 +10,7 @@ import pytest
 
 from dovetail.noise import Geometric, TruncatedGeometric
 from dovetail.privacy import privacy_loss
+from dovetail.privacy.clamped import clamped_loss
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,21 @@ def test_buckets_hold_no_less_than_their_outcomes_on_either_side(sign: int) -> N
             above = 1 - tail * step**place if sign > 0 else tail * step ** (place + 1)
             beyond = mpmath.fsum(mpmath.exp(each) for each in ranges.log_masses[ranges.high > limit].tolist())
             assert 0 <= beyond - above < 2e-3
+
+
+@pytest.mark.parametrize(("count", "shift"), [(0, 1), (2, 3), (3, 4), (9, 1)])
+def test_a_truncated_noise_that_is_clamped_gives_each_side_what_the_other_cannot(
+    count: int, shift: int
+) -> None:
+    """Some counts have outcomes that are shown as 0, others are too large for that."""
+    loss = clamped_loss(TruncatedGeometric("0.3", 5), count, sensitivity=shift)
+    assert loss.backward is not None
+    with mpmath.workdps(40):
+        weights = {k: mpmath.exp(-mpmath.mpf("0.3") * abs(k)) for k in range(-5, 6)}
+        shown: list[dict[int, mpmath.mpf]] = [{}, {}]
+        for k, weight in weights.items():
+            for law, true in zip(shown, (count, count + shift), strict=True):
+                law[max(true + k, 0)] = law.get(max(true + k, 0), 0) + weight / mpmath.fsum(weights.values())
+        for way, mine, other in ((loss.forward, *shown), (loss.backward, *shown[::-1])):
+            exact = mpmath.fsum(mass for place, mass in mine.items() if place not in other)
+            assert 0 <= mpmath.mpf(way.infinite()) - exact < 1e-12

@@ -34,6 +34,8 @@ def clamped_loss(noise: IntegerNoise, count: int, *, sensitivity: int = 1) -> Pr
 
     def one_way(moved: int, floor: int) -> OneWay:
         merged = Merged(floor, lambda: noise.cdf_ball(floor, 96), lambda: noise.cdf_ball(floor - moved, 96))
-        return OneWay(((shift_loss(noise.decay, Fraction(moved), merged), 1),))
+        # Truncated noise may give nothing there; then no outcome is shown as another one.
+        some = not (merged.p().is_zero() or merged.q().is_zero())
+        return OneWay(((shift_loss(noise.decay, Fraction(moved), merged if some else None), 1),))
 
     return PrivacyLoss(one_way(shift, -true), one_way(-shift, -true - shift))
