@@ -128,12 +128,14 @@ def _copied(path: Path, connection: Any) -> None:
 @contextmanager
 def through_spark(path: Path, master: str = "local[*]") -> Iterator[Place]:
     """Read the files with Spark on this machine's cores."""
+    import pyspark
     from pyspark.sql import SparkSession
 
     spark = (
         SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "8")
         .config("spark.driver.memory", "2g")
         .config("spark.executor.memory", CLUSTER_MEMORY)
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -141,12 +143,15 @@ def through_spark(path: Path, master: str = "local[*]") -> Iterator[Place]:
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
+    # Where executors of a cluster on this machine write.
+    work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
     try:
         spark.read.parquet(str(path)).createOrReplaceTempView("rows")
         java = spark.sparkContext._gateway.proc.pid
         yield Place(spark, "rows", "rows", lambda text: spark.sql(text).collect(), server=java)
     finally:
         spark.stop()
+        shutil.rmtree(work, ignore_errors=True)
 
 
 # Two executors with a core each, in processes of their own: shuffles go from one to the other.

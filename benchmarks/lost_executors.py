@@ -104,7 +104,9 @@ class Trial:
             noted["jobs running"] = len(self._status.getActiveJobsIds())
             noted["killed"] = killer(self._java, over)
 
-        while len(executors(self._java)) < 2:
+        # Spark starts others in place of those that were killed, unless it has given up.
+        until = time.monotonic() + 60
+        while len(executors(self._java)) < 2 and time.monotonic() < until:
             time.sleep(0.1)
         began, thread = time.perf_counter(), Thread(target=work)
         thread.start()

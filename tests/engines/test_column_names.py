@@ -94,3 +94,18 @@ def test_pandas_columns_named_alike_in_other_letters_are_kept() -> None:
     engine = connect(Source.of(frame, name="spaces"))
     assert list(engine.columns()) == ["id", " id", "idé"]
     engine.close()
+
+
+@pytest.mark.parametrize("second", [("b", "a"), ("a", "b")])
+def test_files_whose_columns_differ_in_order_or_type_are_read_by_name(
+    second: tuple[str, str], tmp_path: Path
+) -> None:
+    columns = {"a": pyarrow.array([2**40]), "b": pyarrow.array(["y"])}
+    first = pyarrow.table({"a": pyarrow.array([1], pyarrow.int32()), "b": ["x"]})
+    pyarrow.parquet.write_table(first, tmp_path / "1.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({name: columns[name] for name in second}), tmp_path / "2.parquet"
+    )
+    engine = connect(Source.of(tmp_path))
+    assert [counted(engine, where) for where in ("a > 5", "a = 1", "b = 'y'")] == [1, 1, 1]
+    engine.close()

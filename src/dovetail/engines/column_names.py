@@ -56,6 +56,13 @@ def parquet_names(connection: Any, names: Sequence[str]) -> list[list[str]]:
     return [by_file[name] for name in names]
 
 
+def same_columns(connection: Any, names: Sequence[str]) -> bool:
+    """Tell whether Parquet files have the same columns of the same types in the same order."""
+    rows = connection.execute("SELECT * FROM parquet_schema(?)", [list(names)]).fetchall()
+    files = [[row[1:] for row in of_file] for _, of_file in groupby(rows, key=lambda row: row[0])]
+    return all(each == files[0] for each in files)
+
+
 def arrow_names(names: Sequence[str]) -> list[list[str]]:
     """Return the names of the columns of each Arrow file, from its metadata."""
     import pyarrow.dataset

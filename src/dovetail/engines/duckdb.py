@@ -27,7 +27,7 @@ from .arrow_view import (
     untyped_in_parquet,
     zoned_columns,
 )
-from .column_names import arrow_names, check_files, check_names, parquet_names
+from .column_names import arrow_names, check_files, check_names, parquet_names, same_columns
 from .csv_header import CsvLayout, csv_layout
 from .duckdb_catalog import catalogued, is_stored
 from .duckdb_values import date_part, date_start, spelled_value, stored_as, word_of
@@ -126,8 +126,9 @@ class DuckDB:
     def _read_parquet(self, files: list[Path]) -> None:
         self._direct = names = self._names.of(files)
         check_files(list(zip(files, parquet_names(self._connection, names), strict=True)))
-        # The name of a folder is no column. DuckDB plans one file faster where it need not join columns.
-        listed, union = ", ".join(map(_literal, names)), str(len(names) > 1).lower()
+        # The name of a folder is no column. DuckDB plans and groups faster where it need not join columns.
+        alike = len(names) == 1 or same_columns(self._connection, names)
+        listed, union = ", ".join(map(_literal, names)), str(not alike).lower()
         self._connection.execute(
             f"CREATE VIEW data AS SELECT * FROM read_parquet([{listed}], union_by_name = {union}, "
             "hive_partitioning = false)"
