@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -92,6 +93,17 @@ def test_a_region_counts_what_the_engine_counts(where: str) -> None:
     assert OCCUPIED.count(region) == true[0][0]
     # The guard relies on one row moving a count by 0 or 1, and on masks over the public cells alone.
     assert region.dense().shape == DOMAIN.shape
+
+
+def test_more_conditions_than_are_remembered_are_answered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheres = [None, "region = 'north'", "region <> 'north'", "age > 17", "region IS NULL", "age = 0"]
+    counts = []
+    for most in (100, 2):
+        monkeypatch.setattr("dovetail.online.domain._MOST_KNOWN", most)
+        fresh = replace(DOMAIN)
+        asked = [fresh.question(dv.Count(where), PUBLIC) for where in wheres * 2]
+        counts.append([OCCUPIED.count(next(fresh.regions(each))) for each in asked])
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,7 @@ class Ledger:
 
     def check_ready(self) -> None:
         """Refuse a ledger that cannot be written now, or whose head or witness does not fit."""
+        self._store.check_writable()
         with self._store.reading() as connection, sound():
             check_opening(connection, witnessed_head(self._store, connection))
         with self._store.writing():

@@ -7,6 +7,7 @@ returns before that, so nothing is shown that is not durable. If the commit fail
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from threading import Event, Lock, RLock, get_ident
 from typing import Any
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from dovetail.errors import LedgerUnavailable
 
@@ -83,8 +85,6 @@ class SharedCommits:
         try:
             begin(connection)
         except BaseException:
-            # Not used again: a file that could only be read when it was opened stays so for this connection.
-            connection.invalidate()
             connection.close()
             raise
         return connection
@@ -131,6 +131,9 @@ class SharedCommits:
                 with self.reading:
                     self._writer.commit(group.connection)
             else:
+                if isinstance(group.error, sqlite3.Error | DBAPIError):
+                    # To a connection that was opened while a file was read-only, it stays so.
+                    group.connection.invalidate()
                 group.connection.close()
         except BaseException as error:
             group.error = error

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import URL, Connection, Engine, insert, inspect, select, text
 
-from dovetail.errors import LedgerError
+from dovetail.errors import LedgerError, LedgerUnavailable
 from dovetail.errors.remedies import LeaveOut, StartWitness
 
 from .chain import Head, origin
@@ -196,6 +196,11 @@ class Store:
             self._guard.saw(pen.head)
             if witness is not None and pen.written:
                 append(pen.head)
+
+    def check_writable(self) -> None:
+        """Refuse a file that can only be read: SQLite finds that out with the first change."""
+        if self.path is not None and not os.access(self.path, os.W_OK):
+            raise LedgerUnavailable(f"The ledger {self.place} can only be read.", "Nothing was recorded.")
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         own = self._own()

@@ -134,7 +134,8 @@ class Domain:
         """Return a condition as factors; a question is checked by them and then answered by the same."""
         if where is not None and where not in self._known:
             if len(self._known) >= _MOST_KNOWN:
-                del self._known
+                self._known.clear()
+                self._known[None] = []
             self._known[where] = self._masks(where)
         return self._known[where]
 
