@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from typing import Any
 
@@ -32,9 +33,13 @@ def columns(spent: Charge) -> dict[str, Any]:
 
 def charge_of(row: Mapping[str, Any]) -> Charge:
     """Read back what `columns` wrote."""
-    return Charge.from_dict(
-        {name: row[name] for name in ("epsilon", "zeta", "delta")} | {"renyi": json.loads(row["renyi"])}
-    )
+    return _charge(row["epsilon"], row["zeta"], row["delta"], row["renyi"])
+
+
+# One answer reads the same sum several times.
+@lru_cache(maxsize=256, typed=True)
+def _charge(epsilon: int | None, zeta: int | None, delta: int, renyi: str) -> Charge:
+    return Charge.from_dict({"epsilon": epsilon, "zeta": zeta, "delta": delta, "renyi": json.loads(renyi)})
 
 
 def caps(budget: Budget) -> dict[str, int | None]:

@@ -244,6 +244,7 @@ class Table:
     # What was read of expressions; a text may name the same one very often.
     _read: dict[str, Field] = field(default_factory=dict, compare=False, repr=False)
     _labels: dict[str, frozenset[Constant]] = field(default_factory=dict, compare=False, repr=False)
+    conditions: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def public(self) -> Table:
         """Return the table as outsiders see it: columns that were declared and reviewed, and no other."""
@@ -294,7 +295,9 @@ class Table:
         if name in named:
             # Made of those before it, so that none is made of itself.
             before = self.schema.derived[: list(named).index(name)]
-            table = replace(self, schema=replace(self.schema, derived=before), _read={}, _labels={})
+            table = replace(
+                self, schema=replace(self.schema, derived=before), _read={}, _labels={}, conditions={}
+            )
             made = replace(Schema.deriver(named[name], table), name=name)
         else:
             made = Schema.deriver(name, self)

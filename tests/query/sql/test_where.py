@@ -272,3 +272,16 @@ def test_a_typed_condition_is_held_to_the_declared_values_too() -> None:
 def test_a_near_miss_is_guessed() -> None:
     with pytest.raises(InvalidQuery, match="Did you mean 'Basel'"):
         read_where("town = 'Bazel'", Schema([Column("town", "text", values=["Bern", "Basel"])]).table())
+
+
+def test_a_table_keeps_some_conditions_and_only_its_own() -> None:
+    table, other = (Schema([Column(name, "integer")]).table() for name in ("age", "year"))
+    kept = read_where("age >= 40", table)
+    assert read_where("age >= 40", table) is kept
+    with pytest.raises(InvalidQuery):
+        read_where("age >= 40", other)
+    for number in range(1000):
+        assert read_where(f"age >= {number}", table) == read_where(f"NOT age < {number}", table)
+    assert 0 < len(table.conditions) <= 64
+    read_where("age IN (" + ", ".join(map(str, range(400))) + ")", table)
+    assert all(len(text) <= 500 for text in table.conditions)

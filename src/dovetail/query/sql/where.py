@@ -34,6 +34,8 @@ _POSSIBLE = (
 )
 OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+# Short conditions are asked again and again; each session keeps its own.
+_LONGEST_KEPT, _MOST_KEPT = 500, 64
 _JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
 
 
@@ -55,13 +57,21 @@ def read_where(text: str, table: Table) -> Condition:
     """
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InvalidQuery(f"A condition must be a text of at most {LONGEST_TEXT} characters.", _POSSIBLE)
+    if text in table.conditions:
+        known: Condition = table.conditions[text]
+        return known
     try:
         statements = trees_of(text, tokens_of(text))
     except Unparsable as error:
         raise InvalidQuery(f"The condition {shown(text)} cannot be read.", error.problem, _POSSIBLE) from None
     if len(statements) != 1 or statements[0] is None:
         raise InvalidQuery(f"The condition {shown(text)} must be one expression.", _POSSIBLE)
-    return condition_of(statements[0], table)
+    made = condition_of(statements[0], table)
+    if len(text) <= _LONGEST_KEPT:
+        if len(table.conditions) >= _MOST_KEPT:
+            table.conditions.clear()
+        table.conditions[text] = made
+    return made
 
 
 def read_derived(text: str, table: Table) -> Field:
