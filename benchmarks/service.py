@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import sqlite3
 import statistics
 import subprocess
@@ -47,6 +48,7 @@ def rows() -> Iterator[Row]:
             yield from _one_by_one(place, ours, httpx2.Client(base_url=plain, timeout=60))
             yield from _many(ours, httpx2.Client(base_url=plain, timeout=60))
         yield _start(place)
+    yield from _imports()
 
 
 def _one_by_one(place: Path, ours: httpx2.Client, plain: httpx2.Client) -> Iterator[Row]:
@@ -114,6 +116,32 @@ def _start(place: Path) -> Row:
             ours.append(time.perf_counter() - begun)
     limit = min(bare) + 0.7
     return Row("ready, its imports + 0.7 s", f"{min(ours):.2f} s", f"{limit:.2f} s", limit / min(ours), 1.0)
+
+
+def _imports() -> Iterator[Row]:
+    """Compare the processor time of importing the client with that of its libraries alone."""
+    codes = {
+        "libraries": "import numpy, pyarrow, flint, httpx2",
+        "client": "import dovetail; dovetail.connect",
+        "all": "import dovetail; dovetail.connect; import pyarrow, httpx2",
+    }
+    least = dict.fromkeys(codes, float("inf"))
+    for _ in range(5):
+        for name, code in codes.items():
+            least[name] = min(least[name], _processor_seconds(code))
+    for name, case, target in (
+        ("client", "import of the client, its libraries", 1 / 1.3),
+        ("all", "import of the client and all that it loads later", None),
+    ):
+        ratio = least["libraries"] / least[name]
+        yield Row(case, _ms(least[name]), _ms(least["libraries"]), ratio, target)
+
+
+def _processor_seconds(code: str) -> float:
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], check=True)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
 
 
 def _ask(client: httpx2.Client, body: Any, number: int) -> None:
