@@ -15,7 +15,9 @@ import dovetail as dv
 from dovetail.noise import Geometric
 from dovetail.pricing.accuracy import noises_reaching
 from dovetail.pricing.composition import charge_of, joint_losses
-from dovetail.pricing.measuring_ways import shared_price
+from dovetail.pricing.measuring_ways import _even_noises, shared_price
+from dovetail.query.checked_query import CheckedQuery
+from dovetail.query.measures import Rows
 from dovetail.workloads.planning import keeps
 
 SCHEMA = dv.Schema(
@@ -167,3 +169,11 @@ def test_a_tree_among_other_questions_is_chosen_for_its_share_of_the_price(tmp_p
             tree = session.quote([asked, dv.Count()], spend=dv.Budget.pure(2 * epsilon)).asked[0]
             alone = session.quote(asked, spend=dv.Budget.pure(epsilon)).asked[0]
             assert (tree.question, tree.noises) == (alone.question, alone.noises)
+
+
+def test_numbers_that_move_together_get_a_shape_where_it_is_narrower() -> None:
+    questions = [CheckedQuery(Rows())] * 20
+    for price, least in ((dv.Budget.approximate(1, "1e-6"), 0.6), (dv.Budget.pure(1), 1.0)):
+        found = _even_noises(questions, price, "add-remove", uses=20)
+        assert len({noise for (noise,) in found}) == 1
+        assert found[0][0].variance() <= least * Geometric("0.05").variance()
