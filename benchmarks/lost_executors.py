@@ -31,7 +31,6 @@ from dovetail.errors import DataError
 from dovetail.ledger import Ledger
 
 from .engines import Place, children, through_cluster
-from .persons import MAX_ROWS
 from .scale import PERSONS, make_folder, opened
 
 # Other than 0 with a chance of 1e-26.
@@ -99,10 +98,11 @@ class Trial:
         over, noted = Event(), dict[str, Any]()
 
         def work() -> None:
-            time.sleep(random.uniform(0.05, 0.9) * self._seconds)
-            noted["moment"] = round(time.perf_counter() - began, 2)
-            noted["jobs running"] = len(self._status.getActiveJobsIds())
-            noted["killed"] = killer(self._java, over)
+            while not self._status.getActiveJobsIds() and not over.wait(0.02):
+                pass
+            if not over.wait(random.uniform(0, 0.4) * self._seconds if answered else 0):
+                noted["moment"] = round(time.perf_counter() - began, 2)
+                noted["killed"] = killer(self._java, over)
 
         # Spark starts others in place of those that were killed, unless it has given up.
         until = time.monotonic() + 60
@@ -118,7 +118,9 @@ class Trial:
         over.set()
         thread.join()
         self.asked += 1
-        print(json.dumps({"killed": name, **noted, "outcome": outcome}), flush=True)
+        # One that was over before the kill shows nothing.
+        self.failed |= "killed" not in noted
+        print(json.dumps({"lost": name, **noted, "outcome": outcome}), flush=True)
         self.failed |= (outcome == "right") != answered or "WRONG" in outcome
 
 
@@ -129,7 +131,8 @@ def recorded(ledger: Path, asked: int) -> bool:
         (kept,) = book.statements()
     found = {"answered": kept.answered, "failed": kept.failed, "unanswered": kept.unanswered}
     print(json.dumps({"asked": asked, **found, "charged": str(kept.charged)}), flush=True)
-    charged = dv.privacy_loss(NOISE, sensitivity=MAX_ROWS).charge().epsilon * asked
+    # Stretched to the rows of a person, the noise costs what it costs for one row.
+    charged = dv.privacy_loss(NOISE).charge().epsilon * asked
     return sum(found.values()) == asked and kept.charged.epsilon == charged
 
 
