@@ -54,7 +54,7 @@ coverage: .venv/ready
 mutants: .venv/ready
 	PYTHONPATH=tests .venv/bin/python -m mutants.campaign $(or $(FOLDER),/tmp/dovetail-mutants) --number $(or $(NUMBER),400) $(MORE)
 
-# Kills, freezes and starves a service; KILLS=20 is a short campaign. Most of an hour.
+# Kills and starves a service; KILLS=20 is a short campaign. Most of an hour.
 faults: .venv/ready
 	KILLS=$(or $(KILLS),200) .venv/bin/python -m pytest -n 0 -m faults tests/faults
 

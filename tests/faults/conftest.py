@@ -19,9 +19,9 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Campaign]]:
     """Return what starts a service of two workers on a ledger, to be killed."""
     begun: list[Campaign] = []
 
-    def start(ledger: str, timeout: float = 60) -> Campaign:
+    def start(ledger: str) -> Campaign:
         service = Running(tmp_path, configured(tmp_path, ledger, LEAST, workers=2, lease=2))
-        begun.append(Campaign(service, ledger, timeout))
+        begun.append(Campaign(service, ledger))
         return begun[-1]
 
     yield start
