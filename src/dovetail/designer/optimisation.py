@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 Term = Callable[["Layout", Floats], tuple[float, Floats]]
 """(layout, point) -> a number and its gradient; a constraint holds where the number is at least 0."""
 
+# The solver ends a little outside of its constraints. The shape counts: it is fitted to them exactly later.
+_SLACK = 1e-4
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
@@ -118,7 +121,7 @@ def improve(
         if key not in known:
             known.clear()
             known[key] = [term(layout, point) for term in (objective, *constraints)]
-            if min((value for value, _ in known[key][1:]), default=0.0) >= -1e-7:
+            if min((value for value, _ in known[key][1:]), default=0.0) >= -_SLACK:
                 best.append((known[key][0][0], point.copy()))
         return known[key]
 
