@@ -135,7 +135,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     monkeypatch.setattr(sparse_vector, "measure", lambda *_: 5)
     monkeypatch.setattr(opening, "measure", lambda *_: 6)
     monkeypatch.setattr(
-        opening, "_drawn", lambda noise, numbers: np.arange(numbers.size).reshape(numbers.shape) - numbers
+        opening, "_noised", lambda noise, numbers: np.arange(numbers.size).reshape(numbers.shape)
     )
     monkeypatch.setattr(DatasetAccount, "secret", bytes(32))
     return seen

@@ -113,7 +113,7 @@ def test_a_workload_that_cannot_keep_its_price_falls_back_on_even_noise() -> Non
         ([], "1 to 10000 queries"),
         ("abc", "1 to 10000 queries"),
         ([dv.Count(), 3], "1 to 10000 queries"),
-        ([dv.Count(), dv.Histogram("x", keys="discover")], "of its own"),
+        ([dv.Count(), dv.Histogram("x", keys="discover")], "separate question"),
         ([dv.Count(), dv.Marginals("a")], "way"),
     ],
 )

@@ -159,6 +159,7 @@ def amount(
 def in_figures(value: Fraction | date) -> str:
     """Return a number, a day or a time for reading.
 
+    >>> from datetime import datetime
     >>> in_figures(Fraction(12345)), in_figures(datetime(2024, 1, 31, 12))
     ('12,345', '2024-01-31 12:00:00')
     """

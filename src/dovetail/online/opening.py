@@ -26,6 +26,10 @@ from .sparse_vector import SparseVector, Thresholds, measure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from dovetail.noise import IntegerNoise
+
     from .region import Region
     from .run_plan import RunAccount, RunPlan
 
@@ -81,11 +85,11 @@ def _measured(plan: RunPlan, truth: OccupiedCells) -> dict[str, Any]:
     tables = {columns: truth.table(columns) for columns in strategy.wanted.tables}
     numbers = strategy.numbers(tables)
     noises = zip(strategy.measured, strategy.noises, strict=True)
-    return {
-        "tables": [
-            (numbers[columns] + sample(noise, numbers[columns].shape)).tolist() for columns, noise in noises
-        ]
-    }
+    return {"tables": [_noised(noise, numbers[columns]).tolist() for columns, noise in noises]}
+
+
+def _noised(noise: IntegerNoise, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    return numbers + sample(noise, numbers.shape)
 
 
 def begun_run(
