@@ -94,7 +94,7 @@ def _fill(path: Path) -> None:
     with Ledger.create(path) as ledger:
         account = ledger.account("visits", budget=Budget.approximate(10**6, "1e-6"))
         store: Any = account._store
-        with store.writing() as pen, mock.patch.object(store, "writing", return_value=nullcontext(pen)):
+        with store.writing() as writer, mock.patch.object(store, "writing", return_value=nullcontext(writer)):
             for number in range((EVENTS - 1) // 2):
                 made = account.reserve(Request(BODY % number, CHARGE, "ann"))
                 assert isinstance(made, Reservation)

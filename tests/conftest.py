@@ -63,7 +63,7 @@ def _one_statement_cache() -> Iterator[None]:
         # What is compiled is found by its dialect, of which every engine has its own.
         patch.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
         patch.setattr(DefaultDialect, "__hash__", lambda one: hash(type(one)))
-        patch.setattr("dovetail.ledger.engines.create_engine", sharing)
+        patch.setattr("dovetail.ledger.databases.create_engine", sharing)
         yield
 
 

@@ -14,7 +14,7 @@ import dovetail as dv
 from dovetail.errors import UpdatesExhausted
 from dovetail.ledger import Ledger
 from dovetail.ledger.account import DatasetAccount
-from dovetail.ledger.beginning import NewAccount
+from dovetail.ledger.new_account import NewAccount
 from dovetail.online.durable_run import Online
 
 UPDATES = 6

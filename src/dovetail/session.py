@@ -86,8 +86,8 @@ class Session(AskingMarginals):
         protects: Literal["rows"] | None = None,
     ) -> None:
         from dovetail.engines import connect
-        from dovetail.ledger.opening import Opening
         from dovetail.ledger.same_data import SameDataAnswer
+        from dovetail.ledger.source_ledger import SourceLedger
         from dovetail.ledger.text import composed
         from dovetail.release.releaser import Releaser
 
@@ -109,7 +109,7 @@ class Session(AskingMarginals):
             self._neighbours: Neighbours = neighbours
             self._persons = persons(self._table, unit, max_rows, max_cells, protects)
             decided = self._persons is not None or protects is not None
-            self._opening = Opening.of(ledger, self.source, self._said, decided)
+            self._opening = SourceLedger.of(ledger, self.source, self._said, decided)
             self._ledger, identity = self._opening.ledger, self._opening.identity
             whom = protected(neighbours, None if self._persons is None else self._persons.unit.name)
             self._account = self._ledger.prospective_account(

@@ -11,7 +11,7 @@ import pytest
 from dovetail import audit
 from dovetail.audit import certificate
 from dovetail.audit.certificate import certify
-from dovetail.audit.rejection import wrong_refusals
+from dovetail.audit.rejection import wrong_rejections
 from dovetail.errors import InvalidParameter
 from dovetail.noise import (
     DiscreteGaussian,
@@ -26,8 +26,8 @@ from dovetail.noise import (
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.build import build
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.offsets import checks_of
-from dovetail.sampling.rejection import Refusing
+from dovetail.sampling.place_rejection import checks_of
+from dovetail.sampling.rejection import RejectionSampler
 
 NARROW = Geometric("1/3")
 WIDE = GeometricMixture("1e-5", "5e-5", 100_003)
@@ -69,7 +69,7 @@ REJECTING = [DiscreteGaussian(1500), DiscreteGaussian(10**9), Staircase(1).stret
 @pytest.mark.parametrize("noise", REJECTING, ids=repr)
 def test_a_law_drawn_by_rejection_is_certified(noise):
     tables = sampler_for(noise)
-    assert isinstance(tables, Refusing)
+    assert isinstance(tables, RejectionSampler)
     assert audit.sampler(noise).holds
 
 
@@ -77,16 +77,22 @@ def test_a_law_drawn_by_rejection_is_certified(noise):
 @pytest.mark.parametrize("from_", [0.0, 6.0])
 def test_exponents_that_are_wrong_far_out_fail(noise, from_, monkeypatch):
     """Draws beyond so many standard deviations are kept a little too often; the floats follow."""
-    start, exact, floats = from_ * noise.std(), type(noise).refusal, type(noise).refusals
+    start, exact, floats = (
+        from_ * noise.std(),
+        type(noise).rejection_exponent,
+        type(noise).rejection_exponents,
+    )
     monkeypatch.setattr(
         type(noise),
-        "refusal",
+        "rejection_exponent",
         lambda self, k: exact(self, k) * (Fraction(999, 1000) if abs(k) > start else 1),
     )
     monkeypatch.setattr(
-        type(noise), "refusals", lambda self, k: floats(self, k) * np.where(np.abs(k) > start, 0.999, 1.0)
+        type(noise),
+        "rejection_exponents",
+        lambda self, k: floats(self, k) * np.where(np.abs(k) > start, 0.999, 1.0),
     )
-    assert "the exponents of rejecting do not make the distribution" in wrong_refusals(
+    assert "the exponents of rejecting do not make the distribution" in wrong_rejections(
         noise, sampler_for(noise)
     )
 
@@ -94,11 +100,13 @@ def test_exponents_that_are_wrong_far_out_fail(noise, from_, monkeypatch):
 @pytest.mark.parametrize("noise", REJECTING, ids=repr)
 @pytest.mark.parametrize("from_", [0.0, 6.0])
 def test_floats_that_are_not_the_exact_exponents_fail(noise, from_, monkeypatch):
-    start, floats = from_ * noise.std(), type(noise).refusals
+    start, floats = from_ * noise.std(), type(noise).rejection_exponents
     monkeypatch.setattr(
-        type(noise), "refusals", lambda self, k: floats(self, k) + np.where(k > start, 2.0**-30, 0.0)
+        type(noise),
+        "rejection_exponents",
+        lambda self, k: floats(self, k) + np.where(k > start, 2.0**-30, 0.0),
     )
-    assert "wrong as floats" in str(wrong_refusals(noise, sampler_for(noise)))
+    assert "wrong as floats" in str(wrong_rejections(noise, sampler_for(noise)))
 
 
 @pytest.mark.parametrize("noise", SHIPPED[:17], ids=repr)

@@ -25,8 +25,8 @@ from dovetail.release.account import Request
 
 with Ledger.open(sys.argv[1]) as ledger:
     account = ledger.account("visits")
-    with ledger._store.writing() as pen:
-        account.reserve_with(pen, Request("frozen", Charge.approximate("0.1"), "ann"))
+    with ledger._store.writing() as writer:
+        account.reserve_with(writer, Request("frozen", Charge.approximate("0.1"), "ann"))
         print("held", flush=True)
         os.kill(os.getpid(), signal.SIGSTOP)
 """

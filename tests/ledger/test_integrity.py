@@ -125,10 +125,10 @@ def use_everything(ledger: Ledger, account: DatasetAccount) -> None:
     ledger.people.revoke_grant("bob", "visits")
     account.complete_vintage("January")
     account.set_version("2")
-    with ledger._store.writing() as pen:
-        (row,) = pen.connection.execute(select(runs)).mappings()
-        pen.delete(runs, dict(row))
-        pen.record("name", 1, {"name": "makes the digest fit"})
+    with ledger._store.writing() as writer:
+        (row,) = writer.connection.execute(select(runs)).mappings()
+        writer.delete(runs, dict(row))
+        writer.record("name", 1, {"name": "makes the digest fit"})
 
 
 def rows_of(ledger: Ledger, table: str) -> list[dict[str, object]]:
@@ -171,8 +171,8 @@ def test_opening_reads_no_more_rows_after_a_long_history(tmp_path: Path) -> None
         steps = []
         for answers in (5, 200):
             with (
-                ledger._store.writing() as pen,
-                mock.patch.object(ledger._store, "writing", return_value=nullcontext(pen)),
+                ledger._store.writing() as writer,
+                mock.patch.object(ledger._store, "writing", return_value=nullcontext(writer)),
             ):
                 for number in range(answers):
                     made = account.reserve(asked(f"{answers}/{number}"))

@@ -24,14 +24,14 @@ def test_a_read_behind_the_lock_sees_what_its_last_holder_committed(postgres_url
         found = []
 
         def wait_for_the_lock() -> None:
-            with other._store.writing(expected=[balance_read(1)]) as pen:
-                found.append(balance(pen.connection, 1)["epsilon"])
+            with other._store.writing(expected=[balance_read(1)]) as writer:
+                found.append(balance(writer.connection, 1)["epsilon"])
 
         waiting = Thread(target=wait_for_the_lock)
-        with ledger._store.writing() as pen:
+        with ledger._store.writing() as writer:
             waiting.start()
             sleep(0.3)  # until the other one waits; if it does not yet, the test is only weaker
-            account.reserve_with(pen, Request("{}", TENTH, "ann"))
+            account.reserve_with(writer, Request("{}", TENTH, "ann"))
         waiting.join()
         assert found == [10**8]
 
@@ -41,18 +41,18 @@ def test_what_was_expected_is_not_remembered(account_url: str) -> None:
         with ledger._store.writing(expected=[balance_read(1)]):
             pass
         ledger.account("visits").reserve(Request("{}", TENTH, "ann"))
-        with ledger._store.writing() as pen:
-            assert balance(pen.connection, 1)["epsilon"] == 10**8
+        with ledger._store.writing() as writer:
+            assert balance(writer.connection, 1)["epsilon"] == 10**8
 
 
 def test_a_read_after_a_write_is_not_the_one_that_was_expected(account_url: str) -> None:
     with Ledger.open(account_url) as ledger:
 
         def write_and_read() -> None:
-            with ledger._store.writing(expected=[balance_read(1)]) as pen:
-                row = balance(pen.connection, 1)
-                pen.update(balances, row, {"epsilon": 7, "latest": pen.next})
-                raise RuntimeError(balance(pen.connection, 1)["epsilon"])
+            with ledger._store.writing(expected=[balance_read(1)]) as writer:
+                row = balance(writer.connection, 1)
+                writer.update(balances, row, {"epsilon": 7, "latest": writer.next})
+                raise RuntimeError(balance(writer.connection, 1)["epsilon"])
 
         with pytest.raises(RuntimeError, match="7"):
             write_and_read()
@@ -63,10 +63,10 @@ def test_a_row_that_moved_undoes_all_that_was_sent_with_it(account_url: str) -> 
         before = ledger.head
 
         def change_what_moved() -> None:
-            with ledger._store.writing() as pen:
-                row = balance(pen.connection, 1)
-                pen.update(balances, {**row, "latest": row["latest"] + 1}, {"epsilon": 7})
-                pen.record("version", 1, {"version": "never"})
+            with ledger._store.writing() as writer:
+                row = balance(writer.connection, 1)
+                writer.update(balances, {**row, "latest": row["latest"] + 1}, {"epsilon": 7})
+                writer.record("version", 1, {"version": "never"})
 
         with pytest.raises(LedgerCorrupt, match="moved while it was locked"):
             change_what_moved()

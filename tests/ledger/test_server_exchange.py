@@ -68,7 +68,7 @@ def test_where_the_server_does_not_let_it_wait_a_charge_is_committed_as_others(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = "SELECT false FROM pg_proc LIMIT 1"
-    monkeypatch.setattr("dovetail.ledger.engines._MAY_WAIT", refused)
+    monkeypatch.setattr("dovetail.ledger.databases._MAY_WAIT", refused)
     monkeypatch.setattr(server_exchange, "WAIT_FOR_DISK", "SELECT nothing_of_this_name()")
     with Ledger.create(postgres_url) as ledger:
         account = ledger.account("visits", budget=Budget.pure(1))

@@ -85,9 +85,9 @@ def test_a_part_that_fails_undoes_nothing_of_the_others(ledger: Ledger) -> None:
     account = ledger.account("visits")
 
     def fail() -> None:
-        with ledger._store.writing() as pen:
-            account.reserve_with(pen, asked("lost", TENTH))
-            pen.connection  # noqa: B018 - sends what was written
+        with ledger._store.writing() as writer:
+            account.reserve_with(writer, asked("lost", TENTH))
+            writer.connection  # noqa: B018 - sends what was written
             raise RuntimeError("on purpose")
 
     works = [fail, lambda: account.reserve(asked("one")), fail, lambda: account.reserve(asked("two")), fail]
@@ -140,8 +140,8 @@ def test_who_loses_patience_leaves_the_others_to_commit(tmp_path: Path) -> None:
         account, leave = ledger.account("visits"), Event()
 
         def hold() -> None:
-            with ledger._store.writing() as pen:
-                account.reserve_with(pen, asked("slow"))
+            with ledger._store.writing() as writer:
+                account.reserve_with(writer, asked("slow"))
                 leave.wait(20)
 
         holder = Thread(target=hold)

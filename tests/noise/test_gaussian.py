@@ -11,7 +11,7 @@ import pytest
 
 from dovetail.errors import InvalidParameter
 from dovetail.exact import precision
-from dovetail.exact.bell import Bell
+from dovetail.exact.gaussian_sums import GaussianSums
 from dovetail.noise import DiscreteGaussian, from_dict
 
 SCALES = [Fraction(1, 5), Fraction(1), Fraction("3.7"), Fraction(63), Fraction(65), Fraction(400)]
@@ -85,12 +85,12 @@ def test_the_inverse_is_the_least_point_with_enough_below(case: tuple[DiscreteGa
 
 
 def test_both_ways_to_sum_a_bell_agree() -> None:
-    bell = Bell(Fraction(1000))
+    gaussian = GaussianSums(Fraction(1000))
     with precision(160):
         for k in (1, 77, 4000, 12000):
-            by_formula = bell._by_derivatives(k)
+            by_formula = gaussian._by_derivatives(k)
             assert by_formula is not None
-            assert by_formula.overlaps(bell.tail(k))
+            assert by_formula.overlaps(gaussian.tail(k))
             assert by_formula.rel_accuracy_bits() > 120
 
 

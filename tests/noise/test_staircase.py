@@ -90,8 +90,10 @@ def test_a_share_outside_the_unit_interval_is_refused() -> None:
 def test_the_refusal_turns_the_proposal_into_the_staircase() -> None:
     noise = Staircase(2, 0.3).stretched(10)
     k = np.arange(0, 60)
-    assert all(noise.refusal(int(i)) >= 0 for i in k)
-    kept = np.asarray(noise.proposal.log_pmf(k)) - np.array([float(noise.refusal(int(i))) for i in k])
+    assert all(noise.rejection_exponent(int(i)) >= 0 for i in k)
+    kept = np.asarray(noise.proposal.log_pmf(k)) - np.array(
+        [float(noise.rejection_exponent(int(i))) for i in k]
+    )
     ratio = kept - np.asarray(noise.log_pmf(k))
     np.testing.assert_allclose(ratio, ratio[0], atol=1e-12)
     assert exp(ratio[0]) > exp(-2)

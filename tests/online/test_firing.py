@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dovetail.online import ResponseCurve
 from dovetail.online.firing import Beyond, FiringSteps, worst_step
-from dovetail.online.tables import FLOOR, WHOLE
+from dovetail.online.response_tables import FLOOR, WHOLE
 
 
 @st.composite

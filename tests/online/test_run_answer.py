@@ -12,7 +12,7 @@ import pytest
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.online import Guard, ResponseCurve
-from dovetail.online.base import CountEstimate
+from dovetail.online.base_tables import CountEstimate
 from dovetail.online.run import OnlineAnswer
 from dovetail.online.run_answer import RunAnswer, check_known
 from dovetail.privacy import Budget, Charge

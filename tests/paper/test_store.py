@@ -9,8 +9,8 @@ import pytest
 import dovetail as dv
 from dovetail.paper import reproduce
 from dovetail.paper import reproduction as module
+from dovetail.paper.code_version import _imported, code_version
 from dovetail.paper.item import Item, ItemResult, StepInputs, table
-from dovetail.paper.version import _imported, code_version
 
 
 @pytest.fixture

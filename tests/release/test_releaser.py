@@ -15,7 +15,7 @@ from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Standing
 from dovetail.engines import Source, connect
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
-from dovetail.ledger.beginning import NewAccount
+from dovetail.ledger.new_account import NewAccount
 from dovetail.noise import Geometric, GeometricMixture
 from dovetail.pricing.quote import quote
 from dovetail.privacy import Budget, Charge

@@ -16,10 +16,10 @@ from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture,
 from dovetail.sampling import replay, sample
 from dovetail.sampling.bits import Recording
 from dovetail.sampling.build import build
+from dovetail.sampling.cdf_steps import UNDECIDED
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.sampler import FEW
-from dovetail.sampling.settle import exactly, settled_one
-from dovetail.sampling.steps import UNSETTLED
+from dovetail.sampling.undecided_draws import decide_one, exactly
 
 NARROW = [
     Geometric("1/3"),
@@ -76,7 +76,7 @@ def recorded(word, more=b""):
 def test_every_16_bit_cell_holds_the_value_of_its_whole_cell(law):
     tables = sampler_for(law)
     steps = tables.steps.cells()
-    settled = np.flatnonzero(steps != UNSETTLED)
+    settled = np.flatnonzero(steps != UNDECIDED)
     for word in {*settled[:: max(settled.size // 300, 1)].tolist(), int(settled[0]), int(settled[-1])}:
         value = replay(law, None, int(word).to_bytes(2, "little"))
         assert value == inverse(law, int(word), 16)
@@ -177,7 +177,7 @@ def test_block_and_place_multiply_to_the_probability_of_the_value(law):
             if size > 1:
                 row = tables.row_of_run[segment.run]
                 share = arb(int(tables.checks.shares[row])) / (1 << 32)
-                stays = 1 - share * tables.checks.refusal(place, row)(160)
+                stays = 1 - share * tables.checks.rejection(place, row)(160)
                 rate = ball(tables.checks.rows[row][0])
                 mass *= stays * (-rate).expm1() / (-rate * size).expm1()
             exact = law.tail_ball(value, 160) - law.tail_ball(value + 1, 160)
@@ -215,7 +215,7 @@ def test_thresholds_and_rigorous_arithmetic_agree_next_to_every_kind_of_threshol
             tail = int(rng.integers(0, 2**62)) % (1 << 8 * max(tables.draw_bytes - 2, 1))
             expected = exactly(tables, word, tail, Recording(more))
             appended = Recording(((word & (1 << 48) - 1) << 16).to_bytes(8, "little") + more)
-            assert settled_one(tables, word >> 48, tail, appended) == expected
+            assert decide_one(tables, word >> 48, tail, appended) == expected
             words = np.array([word], np.uint64)
             steps, undecided = tables.steps.locate(words)
             if not undecided.size:

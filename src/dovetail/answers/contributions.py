@@ -216,7 +216,7 @@ class _TallyPart:
         return RangeEstimate(value, low, high, level)
 
     def _reach(self, amount: Callable[[int], int], chance: Fraction) -> int:
-        from dovetail.workloads.sums import NoiseSum, Term
+        from dovetail.workloads.noise_sums import NoiseSum, Term
 
         terms = [Term(float(amount(number)), self.noise) for number in range(1, self.most + 1)]
         return ceil(NoiseSum(terms).two_sided(chance))

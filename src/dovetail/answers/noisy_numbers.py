@@ -255,7 +255,7 @@ def _bar_of(group: dict[ReleasedNumber, Fraction], chance: Fraction) -> tuple[Fr
 
 def _sum_width(group: dict[ReleasedNumber, Fraction], chance: Fraction) -> Fraction:
     """Return what the sum of the noises of one answer stays within, by its exact law."""
-    from dovetail.workloads.sums import NoiseSum, Term
+    from dovetail.workloads.noise_sums import NoiseSum, Term
 
     weights = [(many * each.step, each.noise) for each, many in group.items()]
     # Multiples of one unit need no rounding.

@@ -11,11 +11,11 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import privacy_loss
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.law import Law
-from dovetail.sampling.rejection import Refusing
+from dovetail.sampling.rejection import RejectionSampler
 from dovetail.sampling.sampler import Sampler
 
 from .ratios import RatioBounds, ratios
-from .rejection import wrong_refusals
+from .rejection import wrong_rejections
 from .tables import check_tables
 
 _FIGURES = (
@@ -88,12 +88,12 @@ def sampler(noise: IntegerNoise) -> Certificate:
     return certify(noise, sampler_for(noise))
 
 
-def certify(noise: IntegerNoise, tables: Sampler | Refusing) -> Certificate:
+def certify(noise: IntegerNoise, tables: Sampler | RejectionSampler) -> Certificate:
     """Check given tables as those of a noise."""
     law: Law = noise
     findings: list[str] = []
-    if isinstance(tables, Refusing):
-        findings += wrong_refusals(noise, tables)
+    if isinstance(tables, RejectionSampler):
+        findings += wrong_rejections(noise, tables)
         law, inner = tables.inner.blocks.law, tables.inner
     else:
         inner = tables

@@ -1,4 +1,4 @@
-"""Check a law that is drawn by rejection: from a proposal, of which some draws are refused."""
+"""Check a law that is drawn by rejection: from a proposal, of which some draws are rejected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from dovetail.exact.balls import ball, precision
 from dovetail.noise import DiscreteGaussian, StaircaseNoise
 from dovetail.sampling.law import GeometricRun, Law
-from dovetail.sampling.rejection import Refusing
+from dovetail.sampling.rejection import RejectionSampler
 
 from .ratios import mass
 
@@ -42,7 +42,7 @@ def _(law: StaircaseNoise, k: int) -> Fraction:
     return law.epsilon * (period + (place >= law.first))
 
 
-def wrong_refusals(law: Law, tables: Refusing) -> list[str]:
+def wrong_rejections(law: Law, tables: RejectionSampler) -> list[str]:
     """Proposal times chance of being kept must be the law, up to one factor, wherever it is looked at.
 
     The exponents are compared exactly at every value that the tables reach, or at thousands of them and at
@@ -72,22 +72,22 @@ def _values(reach: int, runs: Iterable[GeometricRun]) -> list[int]:
     return sorted({abs(k) for k in (*joints, *even)})
 
 
-def _wrong_exponents(law: Law, tables: Refusing, values: list[int]) -> list[str]:
+def _wrong_exponents(law: Law, tables: RejectionSampler, values: list[int]) -> list[str]:
     chosen = tables.law
-    exact = [chosen.refusal(k) for k in values]
+    exact = [chosen.rejection_exponent(k) for k in values]
     findings = []
     if any(exponent < 0 for exponent in exact):
         findings.append("a chance of being kept is above 1")
     runs = tables.inner.blocks.law.runs
     if runs is not None and potential(law, 0) is not None:
-        # Potential of the proposal, plus what refusing adds, less that of the law: the same everywhere.
+        # Potential of the proposal, plus what rejecting adds, less that of the law: the same everywhere.
         sums = {
             proposed + exponent - (potential(law, k) or 0)
             for k, proposed, exponent in zip(values, _fallen(runs, values), exact, strict=True)
         }
         findings += ["the exponents of rejecting do not make the distribution"] * (len(sums) > 1)
     both = np.array([*values, *(-k for k in values)], np.int64)
-    floats = np.asarray(chosen.refusals(both), np.float64)
+    floats = np.asarray(chosen.rejection_exponents(both), np.float64)
     wanted = np.array([float(exponent) for exponent in exact] * 2)
     with np.errstate(invalid="ignore"):
         off = int(np.sum(np.abs(floats - wanted) > _FLOATS_ERR))
@@ -106,8 +106,8 @@ def _fallen(runs: tuple[GeometricRun, ...], values: list[int]) -> list[Fraction]
     return found
 
 
-def _quotient(law: Law, tables: Refusing, k: int) -> Any:
-    kept = mass(tables.inner.blocks.law, k) * (-ball(tables.law.refusal(k))).exp()
+def _quotient(law: Law, tables: RejectionSampler, k: int) -> Any:
+    kept = mass(tables.inner.blocks.law, k) * (-ball(tables.law.rejection_exponent(k))).exp()
     return kept / mass(law, k)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.errors import DovetailError
 from dovetail.errors import remedies as r
-from dovetail.errors.python import both, bought, either, less
+from dovetail.errors.python_words import both, bought, either, less
 
 # How a parameter is given; None where the command line has no such thing.
 PARAMETERS: dict[str, str | None] = {

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from .alternatives import Alternative
     from .comparison import Comparison, compare
     from .designs import Design, Utility, design
     from .estimates import Estimate, estimate
     from .goal import Goal
-    from .rivals import Alternative
 
 # name -> the module that defines it; a test checks it against the imports above.
 _HOME = {
-    "Alternative": "rivals",
+    "Alternative": "alternatives",
     "Comparison": "comparison",
     "Design": "designs",
     "Estimate": "estimates",

@@ -15,11 +15,11 @@ from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.progress import working
 
+from .alternatives import Alternative, standard_noises
 from .calibration import fitted
 from .candidates import Finder
 from .certify import Certified, certify
 from .goal import Goal, Task, read_task
-from .rivals import Alternative, rivals
 from .staircases import staircases
 from .unreachable import unreachable
 
@@ -111,7 +111,7 @@ class Design:
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
         """The standard noises at the same price, or with the same accuracy; computed when first asked for."""
-        return rivals(self.noise, self.task)
+        return standard_noises(self.noise, self.task)
 
     @property
     def why(self) -> str:

@@ -54,7 +54,7 @@ def _typed(fixes: Iterable[Remedy | str]) -> tuple[Remedy, ...]:
 
 
 def _sentences(problem: str, fixes: Iterable[Remedy]) -> str:
-    from .python import words
+    from .python_words import words
 
     return " ".join([problem, *map(words, fixes)])
 

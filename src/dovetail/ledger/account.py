@@ -14,8 +14,8 @@ from . import requests, runs
 from .account_plans import AccountPlans
 from .balances import dataset_row
 from .expected_reads import Circumstances
-from .pen import Pen
 from .principals import analyst_number
+from .record_writer import RecordWriter
 from .requests import AccountRequest
 from .text import composed, plain
 
@@ -41,8 +41,8 @@ class DatasetAccount(AccountPlans):
         """
         check_request(request)
         # Nothing is shown before it is settled, and that waits for the disk itself.
-        with self._store.writing(expected=self._expectations.reads(request), early=True) as pen:
-            return self.reserve_with(pen, request)
+        with self._store.writing(expected=self._expectations.reads(request), early=True) as writer:
+            return self.reserve_with(writer, request)
 
     def reserve_batch(
         self, request: Request, version: str | None, after: int
@@ -54,33 +54,33 @@ class DatasetAccount(AccountPlans):
         """
         check_request(request)
         assert request.plan is not None
-        with self._store.writing() as pen:
-            now = self._chosen(pen.connection, dataset_row(pen.connection, self._dataset)).version
+        with self._store.writing() as writer:
+            now = self._chosen(writer.connection, dataset_row(writer.connection, self._dataset)).version
             if now != version:
                 raise LedgerError(
                     f"The data have version {now!r} now, and this run was opened on version {version!r}.",
                     "Nothing was spent. Open another run.",
                 )
-            told = runs.fired(pen.connection, request.plan, after)
-            return self.reserve_with(pen, request), told
+            told = runs.fired(writer.connection, request.plan, after)
+            return self.reserve_with(writer, request), told
 
-    def reserve_with(self, pen: Pen, request: Request) -> Reservation | StoredAnswer:
-        """Reserve as a part of what this pen records."""
+    def reserve_with(self, writer: RecordWriter, request: Request) -> Reservation | StoredAnswer:
+        """Reserve as a part of what this writer records."""
         analyst = composed("analyst", request.analyst)
-        row, principal, grant = self._asking(pen.connection, analyst)
-        chosen = self._chosen(pen.connection, row, request.vintages, request.version)
+        row, principal, grant = self._asking(writer.connection, analyst)
+        chosen = self._chosen(writer.connection, row, request.vintages, request.version)
         self._expectations.remember(request, Circumstances(row, principal, grant, chosen))
         asking = AccountRequest(request, row, principal, chosen)
-        known = requests.answered_before(pen, asking, self._store.lease)
+        known = requests.answered_before(writer, asking, self._store.lease)
         if known is not None:
             return known
         if principal is None:
-            principal = analyst_number(pen, analyst)
+            principal = analyst_number(writer, analyst)
         if request.plan is None:
-            paid = self._pay(pen, row, grant, chosen, request.charge)
+            paid = self._pay(writer, row, grant, chosen, request.charge)
         else:
-            paid = self._use_plan(pen, request, principal, chosen)
-        return requests.begin(pen, asking, principal, paid, self._store.lease)
+            paid = self._use_plan(writer, request, principal, chosen)
+        return requests.begin(writer, asking, principal, paid, self._store.lease)
 
     def paced(self, tick: float | None) -> Self:
         """Return this account with a clock: whatever became of a reservation is recorded at its next tick.
@@ -101,25 +101,25 @@ class DatasetAccount(AccountPlans):
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
         self._await_tick(reservation)
-        with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
-            attempt = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            returned = runs.end_hold(pen, attempt[1], self._dataset)
-            return requests.close(pen, attempt, "answered", {"answer": answer} | returned)
+        with self._store.writing(expected=requests.attempt_reads(reservation)) as writer:
+            attempt = requests.attempt_of(writer, reservation, self._dataset, self.name)
+            returned = runs.end_hold(writer, attempt[1], self._dataset)
+            return requests.close(writer, attempt, "answered", {"answer": answer} | returned)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
         self._await_tick(reservation)
-        with self._store.writing(expected=requests.attempt_reads(reservation)) as pen:
-            attempt = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            requests.close(pen, attempt, "failed", {"reason": reason[:_LONGEST_REASON]})
+        with self._store.writing(expected=requests.attempt_reads(reservation)) as writer:
+            attempt = requests.attempt_of(writer, reservation, self._dataset, self.name)
+            requests.close(writer, attempt, "failed", {"reason": reason[:_LONGEST_REASON]})
 
     def abandon(self, public: str) -> None:
         """Record that what was reserved under an identifier was interrupted, if open. It stays charged."""
-        with self._store.writing() as pen:
-            left = requests.reserved_as(pen.connection, public)
+        with self._store.writing() as writer:
+            left = requests.reserved_as(writer.connection, public)
             if left is not None:
-                attempt = requests.attempt_of(pen, left, self._dataset, self.name)
-                requests.close(pen, attempt, "failed", {"reason": "stopped on the way"})
+                attempt = requests.attempt_of(writer, left, self._dataset, self.name)
+                requests.close(writer, attempt, "failed", {"reason": "stopped on the way"})
 
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get, without reserving anything.

@@ -19,9 +19,9 @@ from . import vintages
 from .balances import Row, balance, budget_of, dataset_row, most_spent, spent_of, write_sums
 from .expected_reads import Expectations
 from .grants import grant_row, permitted
-from .pen import Pen
 from .plans import usable_plans
 from .principals import number_of
+from .record_writer import RecordWriter
 from .refusals import refuse_charge
 from .registry import check_protects
 from .store import Store
@@ -139,7 +139,7 @@ class AccountBalance(DeclaringVintages):
         return row, principal, permitted(connection, principal, row)
 
     def _pay(
-        self, pen: Pen, dataset: Row, grant: Row | None, chosen: Chosen, charge: Charge
+        self, writer: RecordWriter, dataset: Row, grant: Row | None, chosen: Chosen, charge: Charge
     ) -> dict[str, Any]:
         """Add a charge to budget and allotment if both filters allow it; return what the event says of it."""
         limits = [(dataset["id"], budget_of(dataset["budget"]))]
@@ -148,11 +148,11 @@ class AccountBalance(DeclaringVintages):
         sums = []
         for subject, limit in limits:
             for vintage in chosen.bearing:
-                row = balance(pen.connection, subject, vintage)
+                row = balance(writer.connection, subject, vintage)
                 spent = spent_of(row)
                 if not limit.allows(spent, charge):
                     own = subject == dataset["id"]
                     hidden = own and dataset["answers"] == "own"
                     refuse_charge(self.name, limit, spent, charge, allotted=not own, hidden=hidden)
                 sums.append((row, spent + charge))
-        return {"charge": charge.to_units(), "on": write_sums(pen, sums)}
+        return {"charge": charge.to_units(), "on": write_sums(writer, sums)}

@@ -12,7 +12,6 @@ from dovetail.release.account import PlanState, Request, Reservation
 from . import requests, runs
 from .account_balance import AccountBalance
 from .balances import dataset_row
-from .pen import Pen
 from .plans import (
     PlanRequest,
     add_plan,
@@ -25,6 +24,7 @@ from .plans import (
     usable_plans,
 )
 from .principals import analyst_number, number_of
+from .record_writer import RecordWriter
 from .store import Store
 from .vintages import Chosen
 
@@ -89,9 +89,9 @@ class AccountPlans(AccountBalance):
 
         False means that no update is left: the batch tests no further.
         """
-        with self._store.writing() as pen:
-            row, held = requests.attempt_of(pen, reservation, self._dataset, self.name)
-            return runs.fire(pen, row, held, measured)
+        with self._store.writing() as writer:
+            row, held = requests.attempt_of(writer, reservation, self._dataset, self.name)
+            return runs.fire(writer, row, held, measured)
 
     def told(self, run: int) -> list[runs.RunEvent]:
         """Return what an online run told so far, in order: its public hypothesis is rebuilt from it."""
@@ -121,23 +121,23 @@ class AccountPlans(AccountBalance):
 
     def _opened(self, asked: PlanRequest) -> PlanState:
         asked = asked.checked()
-        with self._store.writing() as pen:
-            number = self.open_with(pen, asked)
+        with self._store.writing() as writer:
+            number = self.open_with(writer, asked)
         return self.plan_state(number)
 
-    def open_with(self, pen: Pen, asked: PlanRequest) -> int:
-        """Open a plan, or find the same one, as a part of what this pen records; return its number."""
-        row, principal, grant = self._asking(pen.connection, asked.analyst)
-        chosen = self._chosen(pen.connection, row, asked.vintages)
+    def open_with(self, writer: RecordWriter, asked: PlanRequest) -> int:
+        """Open a plan, or find the same one, as a part of what this writer records; return its number."""
+        row, principal, grant = self._asking(writer.connection, asked.analyst)
+        chosen = self._chosen(writer.connection, row, asked.vintages)
         sought = like(self._dataset, chosen.vintages, asked.body, asked.slots, asked.name)
-        before = same_plan(pen.connection, sought, principal, asked.shared)
+        before = same_plan(writer.connection, sought, principal, asked.shared)
         if before is not None:
             return int(before["id"])
-        owner = analyst_number(pen, asked.analyst) if principal is None else principal
-        paid = self._pay(pen, row, grant, chosen, asked.charge)
+        owner = analyst_number(writer, asked.analyst) if principal is None else principal
+        paid = self._pay(writer, row, grant, chosen, asked.charge)
         if asked.secret is not None:
-            paid |= runs.keep_thresholds(pen, *asked.secret)
-        return add_plan(pen, sought, asked.body, owner, asked.shared, paid)
+            paid |= runs.keep_thresholds(writer, *asked.secret)
+        return add_plan(writer, sought, asked.body, owner, asked.shared, paid)
 
     def plan_state(self, number: int) -> PlanState:
         """Return a plan as it stands now."""
@@ -146,21 +146,23 @@ class AccountPlans(AccountBalance):
             assert made is not None
             return plan_state(connection, made)
 
-    def _is_run(self, pen: Pen, plan: int) -> bool:
+    def _is_run(self, writer: RecordWriter, plan: int) -> bool:
         """Tell whether a plan is an online run; what its event says never changes, so it is read once."""
-        if plan not in self._runs and runs.committed(pen.connection, plan) is not None:
+        if plan not in self._runs and runs.committed(writer.connection, plan) is not None:
             self._runs.add(plan)
         return plan in self._runs
 
-    def _use_plan(self, pen: Pen, request: Request, principal: int, chosen: Chosen) -> dict[str, Any]:
+    def _use_plan(
+        self, writer: RecordWriter, request: Request, principal: int, chosen: Chosen
+    ) -> dict[str, Any]:
         """Take slots of a plan, or hold one update of an online run; the plan must be for the same rows."""
         assert request.plan is not None
-        row = take_slots(pen, request.plan, self._dataset, principal, request.slots)
+        row = take_slots(writer, request.plan, self._dataset, principal, request.slots)
         if row["vintages"] != chosen.vintages:
             raise InvalidParameter("plan", request.plan, "a plan for the vintages that are asked about")
         paid: dict[str, Any] = {"plan": request.plan, "slots": request.slots}
         if request.hold:
-            if request.slots != 1 or not self._is_run(pen, request.plan):
+            if request.slots != 1 or not self._is_run(writer, request.plan):
                 raise InvalidParameter("hold", request.slots, "one update of an online run")
             paid["held"] = 1
         return paid

@@ -14,8 +14,8 @@ from dovetail.privacy.charge import Charge
 
 from .amounts import caps, charge_of, columns
 from .failures import sound
-from .pen import Pen
 from .prepared_statements import Read, recall, run
+from .record_writer import RecordWriter
 from .schema import balances, datasets
 
 # What a dataset bears as a whole: all of it where vintages share the budget.
@@ -71,23 +71,23 @@ def budget_of(text: str) -> Budget:
         return Budget.from_dict(json.loads(text))
 
 
-def open_balance(pen: Pen, subject: int, vintage: int, budget: Budget, borne: Charge) -> None:
+def open_balance(writer: RecordWriter, subject: int, vintage: int, budget: Budget, borne: Charge) -> None:
     """Begin a balance with what is borne already."""
-    row = {"subject": subject, "vintage": vintage, "latest": pen.next}
-    pen.insert(balances, row | columns(borne) | caps(budget))
+    row = {"subject": subject, "vintage": vintage, "latest": writer.next}
+    writer.insert(balances, row | columns(borne) | caps(budget))
 
 
-def write_sums(pen: Pen, sums: Sequence[tuple[Row, Charge]]) -> list[list[int]]:
+def write_sums(writer: RecordWriter, sums: Sequence[tuple[Row, Charge]]) -> list[list[int]]:
     """Give balances the sums that were found to fit; return which, as the event tells it.
 
     The filter was asked under the lock, so `latest` cannot have moved; CHECK looks once more at the caps.
     """
     for row, spent in sums:
-        pen.update(balances, row, columns(spent) | {"latest": pen.next})
+        writer.update(balances, row, columns(spent) | {"latest": writer.next})
     return [[row["subject"], row["vintage"]] for row, _ in sums]
 
 
-def set_caps(pen: Pen, subject: int, budget: Budget) -> None:
+def set_caps(writer: RecordWriter, subject: int, budget: Budget) -> None:
     """Let the database hold every balance of a subject to a changed limit."""
-    for row in all_balances(pen.connection, subject):
-        pen.update(balances, row, caps(budget) | {"latest": pen.next})
+    for row in all_balances(writer.connection, subject):
+        writer.update(balances, row, caps(budget) | {"latest": writer.next})

@@ -11,8 +11,8 @@ from dovetail.privacy.charge import Charge
 
 from .balances import all_balances, budget_of, dataset_row, set_caps, spent_of
 from .chain import canonical
-from .pen import Pen
 from .principals import by_whom
+from .record_writer import RecordWriter
 from .schema import datasets
 from .text import plain
 
@@ -29,14 +29,14 @@ def checked_budget(budget: object) -> Budget:
 
 
 def change_budget(
-    pen: Pen, dataset: int, budget: Budget, by: int | None = None, reason: str | None = None
+    writer: RecordWriter, dataset: int, budget: Budget, by: int | None = None, reason: str | None = None
 ) -> None:
     """Replace a dataset's budget; it must cover what is spent on every vintage."""
-    row = dataset_row(pen.connection, dataset)
+    row = dataset_row(writer.connection, dataset)
     before = budget_of(row["budget"])
     if budget == before:
         return
-    borne = [spent_of(each) for each in all_balances(pen.connection, dataset)]
+    borne = [spent_of(each) for each in all_balances(writer.connection, dataset)]
     short = [spent for spent in borne if not budget.allows(Charge.zero(), spent)]
     if short:
         raise InvalidParameter(
@@ -46,11 +46,11 @@ def change_budget(
             "What was answered cannot be taken back.",
         )
     ex_post = any(spent != Charge.zero() for spent in borne)
-    pen.update(datasets, row, {"budget": canonical(budget.to_dict())})
-    set_caps(pen, dataset, budget)
+    writer.update(datasets, row, {"budget": canonical(budget.to_dict())})
+    set_caps(writer, dataset, budget)
     content = {"before": before.to_dict(), "after": budget.to_dict(), "ex_post": ex_post}
     content |= {} if reason is None else {"reason": plain("reason", reason)}
-    pen.record("budget", dataset, content | by_whom(by))
+    writer.record("budget", dataset, content | by_whom(by))
     if ex_post:
         warnings.warn(
             ExPost(

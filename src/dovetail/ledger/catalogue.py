@@ -16,10 +16,10 @@ from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
 from .account import DatasetAccount
-from .allotted import AllottedAccount
+from .allotted_account import AllottedAccount
 from .balances import budget_of, most_spent
-from .pen import Pen
 from .principals import by_whom, find_principal
+from .record_writer import RecordWriter
 from .registry import find, first_name
 from .schema import datasets, events
 from .schema import ledger as head_row
@@ -97,17 +97,17 @@ class Catalogue:
 
     def describe(self, name: str, said: Mapping[str, Any], *, by: str | None = None) -> None:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
-        with self._store.writing() as pen:
-            number = find(pen.connection, name)
-            doer = None if by is None else find_principal(pen.connection, by).id
-            _describe(pen, number, said, doer)
+        with self._store.writing() as writer:
+            number = find(writer.connection, name)
+            doer = None if by is None else find_principal(writer.connection, by).id
+            _describe(writer, number, said, doer)
 
 
-def _describe(pen: Pen, number: int, said: Mapping[str, Any], by: int | None) -> None:
-    row = pen.connection.execute(select(datasets).where(datasets.c.id == number)).mappings().one()
+def _describe(writer: RecordWriter, number: int, said: Mapping[str, Any], by: int | None) -> None:
+    row = writer.connection.execute(select(datasets).where(datasets.c.id == number)).mappings().one()
     # Every process reads its settings again, although no column of this row has changed.
-    pen.update(datasets, dict(row), {"answers": row["answers"]})
-    pen.record(_KIND, number, {"said": json.dumps(said, sort_keys=True, ensure_ascii=False)} | by_whom(by))
+    writer.update(datasets, dict(row), {"answers": row["answers"]})
+    writer.record(_KIND, number, {"said": json.dumps(said, sort_keys=True, ensure_ascii=False)} | by_whom(by))
 
 
 def _said(connection: Connection, number: int | None = None) -> dict[int, Any]:

@@ -15,9 +15,9 @@ from dovetail.privacy.charge import Charge
 from .balances import Row, all_balances, budget_of, dataset_row, most_spent, open_balance, set_caps
 from .chain import canonical
 from .keys import moment, past
-from .pen import Pen
 from .prepared_statements import recall, run
 from .principals import by_whom
+from .record_writer import RecordWriter
 from .schema import grants
 
 _HELD = select(grants.c.dataset, grants.c.expires).where(
@@ -67,10 +67,15 @@ def granted(connection: Connection, principal: int) -> set[int]:
 
 
 def give(
-    pen: Pen, principal: int, dataset: int, allotment: Budget, expires: datetime | None, by: int | None
+    writer: RecordWriter,
+    principal: int,
+    dataset: int,
+    allotment: Budget,
+    expires: datetime | None,
+    by: int | None,
 ) -> int:
     """Grant an allotment, or change one; it never falls below what was spent of it, revoked or not."""
-    owner = dataset_row(pen.connection, dataset)
+    owner = dataset_row(writer.connection, dataset)
     budget = budget_of(owner["budget"])
     if allotment.currency != budget.currency:
         raise InvalidParameter(
@@ -80,24 +85,24 @@ def give(
             "What is spent adds up in it.",
         )
     until = moment("expires", expires)
-    row = grant_row(pen.connection, principal, dataset)
+    row = grant_row(writer.connection, principal, dataset)
     text = canonical(allotment.to_dict())
     values = {"allotment": text, "expires": None if until is None else until.isoformat(), "revoked": None}
     if row is None:
-        number = pen.next
-        pen.insert(grants, {"id": number, "principal": principal, "dataset": dataset} | values)
-        for kept in all_balances(pen.connection, dataset):
-            open_balance(pen, number, kept["vintage"], allotment, Charge.zero())
+        number = writer.next
+        writer.insert(grants, {"id": number, "principal": principal, "dataset": dataset} | values)
+        for kept in all_balances(writer.connection, dataset):
+            open_balance(writer, number, kept["vintage"], allotment, Charge.zero())
     else:
         number = row["id"]
-        spent = most_spent(pen.connection, number)
+        spent = most_spent(writer.connection, number)
         if not allotment.allows(Charge.zero(), spent):
             raise InvalidParameter("allotment", str(allotment), f"at least what was spent of it ({spent})")
-        pen.update(grants, row, values)
-        set_caps(pen, number, allotment)
+        writer.update(grants, row, values)
+        set_caps(writer, number, allotment)
     above = not _within(allotment, budget)
     content = {"grant": number, "principal": principal, "allotment": allotment.to_dict(), "above": above}
-    pen.record("grant", dataset, content | {"expires": values["expires"]} | by_whom(by))
+    writer.record("grant", dataset, content | {"expires": values["expires"]} | by_whom(by))
     if above:
         warnings.warn(
             f"the allotment ({allotment}) is above the budget of the dataset ({budget}), which holds first.",
@@ -107,14 +112,14 @@ def give(
     return number
 
 
-def withdraw(pen: Pen, principal: int, dataset: int, by: int | None) -> None:
+def withdraw(writer: RecordWriter, principal: int, dataset: int, by: int | None) -> None:
     """Revoke a grant; what was spent of it is kept and counts if it is given again."""
-    row = grant_row(pen.connection, principal, dataset)
+    row = grant_row(writer.connection, principal, dataset)
     if row is None:
         raise InvalidParameter("name", principal, "somebody with a grant for this dataset")
     if row["revoked"] is None:
-        pen.update(grants, row, {"revoked": pen.next})
-        pen.record("revoked grant", dataset, {"grant": row["id"]} | by_whom(by))
+        writer.update(grants, row, {"revoked": writer.next})
+        writer.record("revoked grant", dataset, {"grant": row["id"]} | by_whom(by))
 
 
 def grants_of(

@@ -10,9 +10,9 @@ from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.errors.remedies import MigrateLedger
 
 from .chain import Event, Head, origin
-from .pen import event_at
+from .record_writer import event_at
 from .schema import SCHEMA_VERSION, events, ledger
-from .state import EMPTY, total
+from .state_digest import EMPTY, total
 
 _ADVICE = "It cannot be used until this is resolved: run verify, or restore a backup."
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from .engines import still_there
+from .databases import still_there
 
 _MOST_KEPT = 4
 

@@ -20,9 +20,9 @@ from dovetail.errors import AccessRefused, InvalidParameter
 from dovetail.sampling import random_bytes
 
 from . import chain
-from .pen import Pen, event_at
 from .prepared_statements import run
 from .principals import Principal, by_whom, principal
+from .record_writer import RecordWriter, event_at
 from .schema import keys
 
 _FORM = re.compile(r"dvt_([a-z2-7]{10})_([a-z2-7]{52})([a-z2-7]{7})")
@@ -46,19 +46,19 @@ class Key:
         return f"<key {self.public} of principal {self.principal}{', revoked' if self.revoked else ''}>"
 
 
-def make_key(pen: Pen, owner: int, expires: datetime | None, by: int | None) -> Key:
+def make_key(writer: RecordWriter, owner: int, expires: datetime | None, by: int | None) -> Key:
     """Record a new key and return it with its text, which is kept nowhere."""
     public, secret = _letters(random_bytes(7))[:10], _letters(random_bytes(32))
     body = f"dvt_{public}_{secret}"
-    made = Key(pen.next, public, owner, moment("expires", expires), False, body + _checksum(body))
+    made = Key(writer.next, public, owner, moment("expires", expires), False, body + _checksum(body))
     row = {
         "public": public,
         "principal": owner,
         "sha256": _hash(str(made.text)),
         "expires": _iso(made.expires),
     }
-    pen.insert(keys, {"id": made.id} | row)
-    pen.record("key", 0, row | by_whom(by))
+    writer.insert(keys, {"id": made.id} | row)
+    writer.record("key", 0, row | by_whom(by))
     return made
 
 
@@ -99,11 +99,11 @@ def find_key(connection: Connection, public: str) -> dict[str, Any]:
     return key
 
 
-def revoke_key(pen: Pen, row: dict[str, Any], by: int | None) -> None:
+def revoke_key(writer: RecordWriter, row: dict[str, Any], by: int | None) -> None:
     """Let a key stop at the next request of every process."""
     if row["revoked"] is None:
-        pen.update(keys, row, {"revoked": pen.next})
-        pen.record("revoked key", 0, {"key": row["id"]} | by_whom(by))
+        writer.update(keys, row, {"revoked": writer.next})
+        writer.record("revoked key", 0, {"key": row["id"]} | by_whom(by))
 
 
 def keys_of(connection: Connection, owner: int | None) -> list[Key]:

@@ -15,11 +15,11 @@ from dovetail.errors.remedies import CreateLedger, OpenLedger
 from dovetail.privacy.budget import Budget
 
 from .account import DatasetAccount
-from .beginning import NewAccount, Registration
 from .budgets import change_budget, checked_budget
 from .chain import Head
 from .failures import sound
 from .integrity import check_opening
+from .new_account import NewAccount, Registration
 from .principals import find_principal
 from .registry import (
     changeable,
@@ -221,8 +221,8 @@ class Ledger:
                 check_budget(connection, number, budget, protects)
                 check_name(connection, number, said.name, share)
                 return DatasetAccount(self._store, number, said.name, protects)
-        with self._store.writing() as pen:
-            number = said.record(pen)
+        with self._store.writing() as writer:
+            number = said.record(writer)
         return DatasetAccount(self._store, number, said.name, protects)
 
     def prospective_account(
@@ -263,25 +263,29 @@ class Ledger:
         Either one after answers were given makes the guarantee ex post: this warns, and the record says so.
         """
         checked_budget(budget)
-        with self._store.writing() as pen:
-            change_budget(pen, find(pen.connection, dataset), budget, _number(pen.connection, by), reason)
+        with self._store.writing() as writer:
+            change_budget(
+                writer, find(writer.connection, dataset), budget, _number(writer.connection, by), reason
+            )
 
     def set_policy(
         self, dataset: str, *, answers: str | None = None, access: str | None = None, by: str | None = None
     ) -> None:
         """Say whose stored answers are given again (`shared`, `own`); who may ask (`anyone`, `granted`)."""
-        with self._store.writing() as pen:
-            set_policy(pen, find(pen.connection, dataset), answers, access, _number(pen.connection, by))
+        with self._store.writing() as writer:
+            set_policy(
+                writer, find(writer.connection, dataset), answers, access, _number(writer.connection, by)
+            )
 
     def rename(self, dataset: str, name: str, *, by: str | None = None) -> None:
         """Show a dataset under another name; its old names still find it."""
-        with self._store.writing() as pen:
-            rename(pen, find(pen.connection, dataset), name, _number(pen.connection, by))
+        with self._store.writing() as writer:
+            rename(writer, find(writer.connection, dataset), name, _number(writer.connection, by))
 
     def retire(self, dataset: str, *, by: str | None = None) -> None:
         """Answer nothing more about a dataset; its record is kept."""
-        with self._store.writing() as pen:
-            retire(pen, find(pen.connection, dataset), _number(pen.connection, by))
+        with self._store.writing() as writer:
+            retire(writer, find(writer.connection, dataset), _number(writer.connection, by))
 
     def start_witness(self, path: str | Path) -> None:
         """Let a new file be the witness from now on: of this file's ledger, or of a server's on this host."""

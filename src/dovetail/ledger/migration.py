@@ -17,11 +17,11 @@ from dovetail.errors import LedgerCorrupt, LedgerError
 from .amounts import columns
 from .balances import SHARED
 from .chain import Head, canonical
-from .pen import Pen, event_at
 from .principals import keep_name
+from .record_writer import RecordWriter, event_at
 from .replay import Replay
 from .schema import WHOLE, create_tables, datasets, ledger
-from .state import EMPTY
+from .state_digest import EMPTY
 from .verify import expected_rows, replayed
 
 # What version 1 kept beside its events, and under which name it stays on a server.
@@ -75,11 +75,11 @@ def migrate(connection: Connection, witnessed: Head | None) -> None:
         "settings": 0,
     }
     connection.execute(insert(ledger), row | {"sequence": head.sequence, "hash": head.hash})
-    pen = Pen(connection, head, EMPTY)
-    _fill(pen, replay, secrets)
-    named = {str(number): keep_name(pen, number, name, None) for name, number in replay.called.items()}
-    pen.record("migration", 0, {"from": 1, "to": 2, "named": named})
-    pen.put_down()
+    writer = RecordWriter(connection, head, EMPTY)
+    _fill(writer, replay, secrets)
+    named = {str(number): keep_name(writer, number, name, None) for name, number in replay.called.items()}
+    writer.record("migration", 0, {"from": 1, "to": 2, "named": named})
+    writer.finish()
 
 
 def check_old(connection: Connection) -> Any:
@@ -122,14 +122,14 @@ def _put_aside(connection: Connection) -> None:
         connection.execute(text(f"ALTER TABLE dovetail_{name} RENAME TO {_KEPT}{name}"))
 
 
-def _fill(pen: Pen, replay: Replay, secrets: dict[int, bytes]) -> None:
+def _fill(writer: RecordWriter, replay: Replay, secrets: dict[int, bytes]) -> None:
     for number, said in replay.datasets.items():
         row = {name: value for name, value in said.items() if name != "secret_sha256"}
         budget = canonical(replay.limits[number].to_dict())
-        pen.insert(datasets, row | {"id": number, "budget": budget, "secret": secrets[number]})
+        writer.insert(datasets, row | {"id": number, "budget": budget, "secret": secrets[number]})
     for table, rows in expected_rows(replay).items():
         for row in _named(table, rows):
-            pen.insert(table, row)
+            writer.insert(table, row)
 
 
 def _named(table: Table, rows: Iterable[list[Any]]) -> Iterable[dict[str, Any]]:

@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 from dovetail.errors import AccessRefused
 from dovetail.privacy.budget import Budget
 
+from .analyst_history import Asked, asked_as, asked_by, asked_under
 from .budgets import checked_budget
 from .grants import Grant, give, granted, grants_of, withdraw
-from .history import Asked, asked_as, asked_by, asked_under
 from .keys import Key, check_key, find_key, key_holder, key_of, keys_of, lasts, make_key, revoke_key
-from .pen import Pen
 from .principals import (
     Principal,
     add_principal,
@@ -20,6 +19,7 @@ from .principals import (
     find_principal,
     principal_known_as,
 )
+from .record_writer import RecordWriter
 from .registry import find
 from .replies import forget
 from .store import Store
@@ -46,8 +46,8 @@ class People:
         self, name: str, role: str = "analyst", *, address: str | None = None, by: str | None = None
     ) -> Principal:
         """Add a curator, an analyst or an auditor; the record carries a number, never the name."""
-        with self._store.writing() as pen:
-            return add_principal(pen, role, name, address, _number(pen, by))
+        with self._store.writing() as writer:
+            return add_principal(writer, role, name, address, _number(writer, by))
 
     def all(self) -> list[Principal]:
         """Return everybody, in the order in which they came."""
@@ -56,18 +56,18 @@ class People:
 
     def erase(self, name: str, *, by: str | None = None) -> None:
         """Remove a name and address for good and revoke the keys; the record goes on with the number."""
-        with self._store.writing() as pen:
-            person = find_principal(pen.connection, name)
-            number, doer = person.id, _number(pen, by)
-            forget(pen.connection, person.public)
-            for key in keys_of(pen.connection, number):
-                revoke_key(pen, find_key(pen.connection, key.public), doer)
-            erase_name(pen, number, doer)
+        with self._store.writing() as writer:
+            person = find_principal(writer.connection, name)
+            number, doer = person.id, _number(writer, by)
+            forget(writer.connection, person.public)
+            for key in keys_of(writer.connection, number):
+                revoke_key(writer, find_key(writer.connection, key.public), doer)
+            erase_name(writer, number, doer)
 
     def make_key(self, name: str, *, expires: datetime | None = None, by: str | None = None) -> Key:
         """Make a key; its text is shown here once and kept nowhere."""
-        with self._store.writing() as pen:
-            return make_key(pen, find_principal(pen.connection, name).id, expires, _number(pen, by))
+        with self._store.writing() as writer:
+            return make_key(writer, find_principal(writer.connection, name).id, expires, _number(writer, by))
 
     def keys(self, name: str | None = None) -> list[Key]:
         """Return the keys of one or of all, without their texts."""
@@ -76,8 +76,8 @@ class People:
 
     def revoke_key(self, public: str, *, by: str | None = None) -> None:
         """Revoke a key by its public part; it stops at the next request of every process."""
-        with self._store.writing() as pen:
-            revoke_key(pen, find_key(pen.connection, public), _number(pen, by))
+        with self._store.writing() as writer:
+            revoke_key(writer, find_key(writer.connection, public), _number(writer, by))
 
     def whose(self, key: str | None) -> Principal:
         """Return whose key it is, or raise AccessRefused."""
@@ -94,12 +94,12 @@ class People:
 
         With `lives`, a key that was made to last longer is refused, and goes on being valid.
         """
-        with self._store.writing() as pen:
-            owner = check_key(pen.connection, key)
-            row = find_key(pen.connection, key_of(key))
-            if lives is not None and not lasts(pen.connection, row, lives):
+        with self._store.writing() as writer:
+            owner = check_key(writer.connection, key)
+            row = find_key(writer.connection, key_of(key))
+            if lives is not None and not lasts(writer.connection, row, lives):
                 raise AccessRefused("This is a key, not a code that works once.", "Use it as a key.")
-            revoke_key(pen, row, owner.id)
+            revoke_key(writer, row, owner.id)
             return owner
 
     def known_as(self, public: str) -> Principal:
@@ -118,10 +118,10 @@ class People:
     ) -> None:
         """Let somebody ask about a dataset up to an allotment in its currency, or change that allotment."""
         checked_budget(allotment)
-        with self._store.writing() as pen:
-            connection = pen.connection
+        with self._store.writing() as writer:
+            connection = writer.connection
             number, about = find_principal(connection, name).id, find(connection, dataset)
-            give(pen, number, about, allotment, expires, _number(pen, by))
+            give(writer, number, about, allotment, expires, _number(writer, by))
 
     def granted(self, principal: int) -> set[int]:
         """Return the datasets, by number, that a principal holds a grant for now."""
@@ -130,9 +130,11 @@ class People:
 
     def revoke_grant(self, name: str, dataset: str, *, by: str | None = None) -> None:
         """Revoke a grant; what was spent of it counts if it is given again."""
-        with self._store.writing() as pen:
-            connection = pen.connection
-            withdraw(pen, find_principal(connection, name).id, find(connection, dataset), _number(pen, by))
+        with self._store.writing() as writer:
+            connection = writer.connection
+            withdraw(
+                writer, find_principal(connection, name).id, find(connection, dataset), _number(writer, by)
+            )
 
     def asked(self, name: str, *, before: str | None = None, limit: int = 50) -> list[Asked]:
         """Return what somebody asked, newest first; `before` is the last identifier of the page before."""
@@ -160,5 +162,5 @@ class People:
             )
 
 
-def _number(pen: Pen, name: str | None) -> int | None:
-    return None if name is None else find_principal(pen.connection, name).id
+def _number(writer: RecordWriter, name: str | None) -> int | None:
+    return None if name is None else find_principal(writer.connection, name).id

@@ -15,9 +15,9 @@ from dovetail.privacy.charge import Charge
 from dovetail.release.account import PlanState
 
 from .balances import Row
-from .pen import Pen, event_at
 from .prepared_statements import run
 from .principals import public_id
+from .record_writer import RecordWriter, event_at
 from .schema import plans
 from .text import composed, digest
 from .vintages import labels
@@ -81,17 +81,17 @@ def same_plan(connection: Connection, sought: dict[str, Any], owner: int | None,
 
 
 def add_plan(
-    pen: Pen, sought: dict[str, Any], body: str, owner: int, shared: bool, paid: dict[str, Any]
+    writer: RecordWriter, sought: dict[str, Any], body: str, owner: int, shared: bool, paid: dict[str, Any]
 ) -> int:
     """Record a plan that was paid for; return its number."""
-    number, public = pen.next, public_id()
+    number, public = writer.next, public_id()
     row = {"id": number, "public": public, "owner": owner, "shared": int(shared), "left": sought["slots"]}
-    pen.insert(plans, sought | row)
+    writer.insert(plans, sought | row)
     content = {"body": body, "by": owner, "public": public, "slots": sought["slots"], "shared": shared} | paid
     for name in ("name", "vintages"):
         if sought[name]:
             content[name] = sought[name]
-    pen.record("plan", sought["dataset"], content)
+    writer.record("plan", sought["dataset"], content)
     return number
 
 
@@ -101,10 +101,10 @@ def plan_row(connection: Connection, plan: int, dataset: int) -> Row | None:
     return None if row is None else row._asdict()
 
 
-def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted: int) -> Row:
+def take_slots(writer: RecordWriter, plan: int, dataset: int, principal: int | None, wanted: int) -> Row:
     """Use slots of a plan that was paid before, all or none, and return it; somebody else's is unknown."""
     wanted = integer("slots", wanted, low=1, high=MOST_SLOTS)
-    row = plan_row(pen.connection, plan, dataset)
+    row = plan_row(writer.connection, plan, dataset)
     if row is None or not (row["shared"] or row["owner"] == principal):
         raise InvalidParameter(
             "plan",
@@ -122,14 +122,14 @@ def take_slots(pen: Pen, plan: int, dataset: int, principal: int | None, wanted:
             requested=wanted,
             remaining=left,
         )
-    return pen.update(plans, row, {"left": left - wanted})
+    return writer.update(plans, row, {"left": left - wanted})
 
 
-def give_back(pen: Pen, plan: int, dataset: int) -> None:
+def give_back(writer: RecordWriter, plan: int, dataset: int) -> None:
     """Return one update that a run held and did not use."""
-    row = plan_row(pen.connection, plan, dataset)
+    row = plan_row(writer.connection, plan, dataset)
     assert row is not None
-    pen.update(plans, row, {"left": row["left"] + 1})
+    writer.update(plans, row, {"left": row["left"] + 1})
 
 
 def plan_state(connection: Connection, row: Row) -> PlanState:

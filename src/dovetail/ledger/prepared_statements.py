@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Executable
 
-from .engines import CAN_WAIT
+from .databases import CAN_WAIT
 from .server_exchange import Call, Exchange
 
 _NOTHING: Mapping[str, Any] = {}

@@ -14,8 +14,8 @@ from dovetail.errors import InvalidParameter
 from dovetail.sampling import random_bytes
 
 from .chain import canonical
-from .pen import Pen
 from .prepared_statements import recall, run
+from .record_writer import RecordWriter
 from .schema import people, principals
 from .text import composed
 
@@ -96,25 +96,25 @@ def all_principals(connection: Connection) -> list[Principal]:
 
 
 def add_principal(
-    pen: Pen, role: str, name: str, address: str | None = None, by: int | None = None
+    writer: RecordWriter, role: str, name: str, address: str | None = None, by: int | None = None
 ) -> Principal:
     """Record a new principal; the name stays out of the record."""
     choice("role", role, ROLES)
     name = composed("name", name)
     address = None if address is None else composed("address", address)
-    if number_of(pen.connection, name) is not None:
+    if number_of(writer.connection, name) is not None:
         raise InvalidParameter("name", name, "a name that nobody in this ledger has", "Choose another.")
-    made = Principal(pen.next, public_id(), role, name, address)
-    pen.insert(principals, {"id": made.id, "public": made.public, "role": role})
-    named = keep_name(pen, made.id, name, address)
-    pen.record("principal", 0, {"role": role, "public": made.public, "named": named} | by_whom(by))
+    made = Principal(writer.next, public_id(), role, name, address)
+    writer.insert(principals, {"id": made.id, "public": made.public, "role": role})
+    named = keep_name(writer, made.id, name, address)
+    writer.record("principal", 0, {"role": role, "public": made.public, "named": named} | by_whom(by))
     return made
 
 
-def keep_name(pen: Pen, number: int, name: str, address: str | None) -> str:
+def keep_name(writer: RecordWriter, number: int, name: str, address: str | None) -> str:
     """Keep a person's name and address; return the hash that the record holds of them."""
     row = {"principal": number, "name": name, "address": address, "nonce": random_bytes(32)}
-    return name_hash(pen.insert(people, row))
+    return name_hash(writer.insert(people, row))
 
 
 def name_hash(row: Mapping[str, Any]) -> str:
@@ -123,17 +123,17 @@ def name_hash(row: Mapping[str, Any]) -> str:
     return sha256(canonical(parts).encode()).hexdigest()
 
 
-def analyst_number(pen: Pen, name: str) -> int:
+def analyst_number(writer: RecordWriter, name: str) -> int:
     """Return the principal of an analyst's name, recorded as new where nobody has it."""
-    number = number_of(pen.connection, name)
-    return add_principal(pen, "analyst", name).id if number is None else number
+    number = number_of(writer.connection, name)
+    return add_principal(writer, "analyst", name).id if number is None else number
 
 
-def erase_name(pen: Pen, number: int, by: int | None = None) -> None:
+def erase_name(writer: RecordWriter, number: int, by: int | None = None) -> None:
     """Remove a person's name and address; the record goes on with the number."""
-    row = pen.connection.execute(select(people).where(people.c.principal == number)).mappings().one()
-    pen.delete(people, dict(row))
-    pen.record("erasure", 0, {"principal": number} | by_whom(by))
+    row = writer.connection.execute(select(people).where(people.c.principal == number)).mappings().one()
+    writer.delete(people, dict(row))
+    writer.record("erasure", 0, {"principal": number} | by_whom(by))
 
 
 def by_whom(by: int | None) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from dovetail.sampling import random_bytes
 
 from .balances import SHARED, Row, budget_of, dataset_row, most_spent, open_balance
 from .chain import canonical
-from .pen import Pen
 from .principals import by_whom
+from .record_writer import RecordWriter
 from .schema import datasets, names, sources
 from .text import composed, plain
 
@@ -36,7 +36,7 @@ def settled(connection: Connection, name: str, at: tuple[str, ...]) -> int | Non
 
 
 def registered(
-    pen: Pen,
+    writer: RecordWriter,
     name: str,
     at: tuple[str, ...],
     budget: Budget | None,
@@ -44,19 +44,19 @@ def registered(
     protects: str | None,
 ) -> int:
     """Return the dataset of a name, recording what is new about it; `at` are the names of its source."""
-    dataset = _named(pen.connection, name)
+    dataset = _named(writer.connection, name)
     if share is not False:
-        owner = _owner(pen.connection, name, dataset, at)
+        owner = _owner(writer.connection, name, dataset, at)
         if dataset is None and owner is not None:
             dataset = owner
-            pen.insert(names, {"name": name, "dataset": dataset, "shown": 0})
-            pen.record("name", dataset, {"name": name})
+            writer.insert(names, {"name": name, "dataset": dataset, "shown": 0})
+            writer.record("name", dataset, {"name": name})
     if dataset is None:
-        dataset = _created(pen, name, at, budget, protects)
+        dataset = _created(writer, name, at, budget, protects)
     for source in at:
-        if dataset not in _exactly_at(pen.connection, source):
-            pen.insert(sources, {"source": source, "dataset": dataset})
-            pen.record("source", dataset, {"source": source})
+        if dataset not in _exactly_at(writer.connection, source):
+            writer.insert(sources, {"source": source, "dataset": dataset})
+            writer.record("source", dataset, {"source": source})
     return dataset
 
 
@@ -81,10 +81,12 @@ def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str
     return min(exact or near, default=None)
 
 
-def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, protects: str | None) -> int:
+def _created(
+    writer: RecordWriter, name: str, at: tuple[str, ...], budget: Budget | None, protects: str | None
+) -> int:
     if budget is None:
         raise missing_budget(name)
-    number, secret = pen.next, random_bytes(32)
+    number, secret = writer.next, random_bytes(32)
     content: dict[str, Any] = {
         "name": name,
         "budget": budget.to_dict(),
@@ -92,15 +94,15 @@ def _created(pen: Pen, name: str, at: tuple[str, ...], budget: Budget | None, pr
     }
     if protects is not None:
         content["protects"] = plain("protects", protects)
-    others = known_at(pen.connection, at)
+    others = known_at(writer.connection, at)
     if others:
         # The curator's own decision: what the budgets of one source allow adds up.
         content["apart_from"] = others
     row = {"id": number, "budget": canonical(budget.to_dict()), "protects": protects, "secret": secret}
-    pen.insert(datasets, row | {"answers": "shared", "access": "anyone", "vintages": "shared"})
-    open_balance(pen, number, SHARED, budget, Charge.zero())
-    pen.insert(names, {"name": name, "dataset": number, "shown": number})
-    pen.record("dataset", number, content)
+    writer.insert(datasets, row | {"answers": "shared", "access": "anyone", "vintages": "shared"})
+    open_balance(writer, number, SHARED, budget, Charge.zero())
+    writer.insert(names, {"name": name, "dataset": number, "shown": number})
+    writer.record("dataset", number, content)
     return number
 
 
@@ -137,49 +139,49 @@ def changeable(connection: Connection, dataset: int, protects: str | None) -> bo
     return row["protects"] is None or most_spent(connection, dataset) == Charge.zero()
 
 
-def settle_protects(pen: Pen, dataset: int, protects: str | None) -> None:
+def settle_protects(writer: RecordWriter, dataset: int, protects: str | None) -> None:
     """Record whom a dataset's charges protect, where nobody has said it or nothing was charged yet."""
-    row = dataset_row(pen.connection, dataset)
-    if protects is not None and changeable(pen.connection, dataset, protects):
-        pen.update(datasets, row, {"protects": plain("protects", protects)})
-        pen.record("protects", dataset, {"protects": protects})
+    row = dataset_row(writer.connection, dataset)
+    if protects is not None and changeable(writer.connection, dataset, protects):
+        writer.update(datasets, row, {"protects": plain("protects", protects)})
+        writer.record("protects", dataset, {"protects": protects})
 
 
 def set_policy(
-    pen: Pen, dataset: int, answers: str | None, access: str | None, by: int | None = None
+    writer: RecordWriter, dataset: int, answers: str | None, access: str | None, by: int | None = None
 ) -> None:
     """Say whose stored answers are given again (`shared` or `own`) and who may ask (`anyone`, `granted`)."""
-    row = dataset_row(pen.connection, dataset)
+    row = dataset_row(writer.connection, dataset)
     new = {
         "answers": row["answers"] if answers is None else choice("answers", answers, ("shared", "own")),
         "access": row["access"] if access is None else choice("access", access, ("anyone", "granted")),
     }
     if any(row[name] != value for name, value in new.items()):
-        pen.update(datasets, row, new)
-        pen.record("policy", dataset, new | by_whom(by))
+        writer.update(datasets, row, new)
+        writer.record("policy", dataset, new | by_whom(by))
 
 
-def rename(pen: Pen, dataset: int, name: str, by: int | None = None) -> None:
+def rename(writer: RecordWriter, dataset: int, name: str, by: int | None = None) -> None:
     """Show a dataset under another name; the names that it had still find it."""
     name = composed("name", name)
-    if _named(pen.connection, name) not in (None, dataset):
+    if _named(writer.connection, name) not in (None, dataset):
         raise InvalidParameter("name", name, "a name that no other dataset of this ledger has")
     query = select(names).where(names.c.name == name)
-    kept = pen.connection.execute(query).mappings().one_or_none()
-    row = {"name": name, "dataset": dataset, "shown": pen.next}
+    kept = writer.connection.execute(query).mappings().one_or_none()
+    row = {"name": name, "dataset": dataset, "shown": writer.next}
     if kept is None:
-        pen.insert(names, row)
+        writer.insert(names, row)
     else:
-        pen.update(names, dict(kept), row)
-    pen.record("rename", dataset, {"name": name} | by_whom(by))
+        writer.update(names, dict(kept), row)
+    writer.record("rename", dataset, {"name": name} | by_whom(by))
 
 
-def retire(pen: Pen, dataset: int, by: int | None = None) -> None:
+def retire(writer: RecordWriter, dataset: int, by: int | None = None) -> None:
     """Answer nothing more about a dataset; its record is kept."""
-    row = dataset_row(pen.connection, dataset)
+    row = dataset_row(writer.connection, dataset)
     if row["retired"] is None:
-        pen.update(datasets, row, {"retired": pen.next})
-        pen.record("retired", dataset, by_whom(by))
+        writer.update(datasets, row, {"retired": writer.next})
+        writer.record("retired", dataset, by_whom(by))
 
 
 def check_budget(

@@ -65,8 +65,8 @@ class Replies:
 
     def claim(self, claim: KeyClaim) -> Claimed | None:
         """Claim a key, and return None; or return what came before under it. One of many claims wins."""
-        with self._store.writing() as pen:
-            connection = pen.connection
+        with self._store.writing() as writer:
+            connection = writer.connection
             _replies.create(connection, checkfirst=True)
             now = datetime.now(UTC)
             connection.execute(delete(_replies).where(_replies.c.at < (now - _KEPT_FOR).isoformat()))
@@ -79,13 +79,13 @@ class Replies:
 
     def keep(self, claim: KeyClaim, reply: str) -> None:
         """Keep what was replied."""
-        with self._store.writing() as pen:
-            pen.connection.execute(_replies.update().where(*_of(claim)).values(reply=reply))
+        with self._store.writing() as writer:
+            writer.connection.execute(_replies.update().where(*_of(claim)).values(reply=reply))
 
     def release(self, claim: KeyClaim) -> None:
         """Give a claim up: nothing was done under it."""
-        with self._store.writing() as pen:
-            pen.connection.execute(delete(_replies).where(*_of(claim)))
+        with self._store.writing() as writer:
+            writer.connection.execute(delete(_replies).where(*_of(claim)))
 
 
 def forget(connection: Connection, public: str) -> None:

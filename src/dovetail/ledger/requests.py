@@ -21,10 +21,10 @@ from dovetail.release.account import Request, Reservation, StoredAnswer
 from . import chain
 from .balances import Row
 from .keys import past
-from .pen import Pen, event_at
 from .plans import take_slots
 from .prepared_statements import Read, run
 from .principals import public_id
+from .record_writer import RecordWriter, event_at
 from .schema import attempts, requests
 from .text import digest
 from .vintages import Chosen
@@ -76,13 +76,15 @@ class AccountRequest(NamedTuple):
     chosen: Chosen
 
 
-def answered_before(pen: Pen, asking: AccountRequest, lease: timedelta) -> StoredAnswer | Reservation | None:
+def answered_before(
+    writer: RecordWriter, asking: AccountRequest, lease: timedelta
+) -> StoredAnswer | Reservation | None:
     """Return the stored answer to a retry or to the same question, or resume what a dead worker left."""
-    request, connection = asking.request, pen.connection
+    request, connection = asking.request, writer.connection
     if request.key is not None and asking.principal is not None:
         row = run(connection, *_by_key(asking)).first
         if row is not None:
-            return _retried(pen, row, asking, lease)
+            return _retried(writer, row, asking, lease)
     return None if request.fresh else stored_answer(connection, asking)
 
 
@@ -176,10 +178,10 @@ def indexed(request: Request) -> str:
 
 
 def begin(
-    pen: Pen, asking: AccountRequest, principal: int, paid: dict[str, Any], lease: timedelta
+    writer: RecordWriter, asking: AccountRequest, principal: int, paid: dict[str, Any], lease: timedelta
 ) -> Reservation:
     """Record a reservation that was paid for."""
-    request, number = asking.request, pen.next
+    request, number = asking.request, writer.next
     public = request.public or public_id()
     until = (chain.now() + lease).isoformat()
     content: dict[str, Any] = {"body": request.body, "by": principal, "public": public, "until": until} | paid
@@ -193,10 +195,10 @@ def begin(
         if row[name]:
             content[name] = row[name]
     held = paid.get("held", 0)
-    pen.insert(requests, row)
+    writer.insert(requests, row)
     plan = request.plan if held else None
-    pen.insert(attempts, {"request": number, "attempt": 1, "until": until, "plan": plan, "held": held})
-    pen.record("reservation", asking.dataset["id"], content)
+    writer.insert(attempts, {"request": number, "attempt": 1, "until": until, "plan": plan, "held": held})
+    writer.record("reservation", asking.dataset["id"], content)
     return Reservation(number, 1, public)
 
 
@@ -209,19 +211,21 @@ def _check_same(row: Any, asking: AccountRequest) -> None:
         )
 
 
-def _retried(pen: Pen, row: Any, asking: AccountRequest, lease: timedelta) -> StoredAnswer | Reservation:
+def _retried(
+    writer: RecordWriter, row: Any, asking: AccountRequest, lease: timedelta
+) -> StoredAnswer | Reservation:
     key = asking.request.key
     _check_same(row, asking)
     if row.state == "answered":
-        return _stored(pen.connection, row, asking)
+        return _stored(writer.connection, row, asking)
     if row.state == "failed":
         raise LedgerError(
             f"The request {key!r} failed and stays charged.", "Ask again with a new key, which pays again."
         )
-    held = open_attempt(pen.connection, row.id)
+    held = open_attempt(writer.connection, row.id)
     if past(held["until"]):
-        return _resumed(pen, row, held, lease)
-    since = event_at(pen.connection, row.id).at
+        return _resumed(writer, row, held, lease)
+    since = event_at(writer.connection, row.id).at
     raise LedgerBusy(
         f"The request {key!r} was reserved at {since} and is not answered yet.",
         "This retry spent nothing: try again. If the first attempt was interrupted, a retry "
@@ -229,14 +233,14 @@ def _retried(pen: Pen, row: Any, asking: AccountRequest, lease: timedelta) -> St
     )
 
 
-def _resumed(pen: Pen, row: Any, held: Row, lease: timedelta) -> Reservation:
+def _resumed(writer: RecordWriter, row: Any, held: Row, lease: timedelta) -> Reservation:
     """Take over the charge of an attempt whose lease is over; an update that it held is not returned."""
     number, until = held["attempt"] + 1, (chain.now() + lease).isoformat()
     if held["held"]:
-        take_slots(pen, held["plan"], row.dataset, row.principal, 1)
-    pen.update(attempts, held, {"attempt": number, "until": until})
+        take_slots(writer, held["plan"], row.dataset, row.principal, 1)
+    writer.update(attempts, held, {"attempt": number, "until": until})
     content = {"request": row.id, "attempt": number, "until": until, "held": held["held"]}
-    pen.record("attempt", row.dataset, content)
+    writer.record("attempt", row.dataset, content)
     return Reservation(row.id, number, row.public)
 
 
@@ -262,14 +266,14 @@ def attempt_reads(reservation: Reservation) -> list[Read]:
     return [(_REQUEST, {"of": reservation.id}), (_ATTEMPT, {"of": reservation.id})]
 
 
-def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> tuple[Row, Row]:
+def attempt_of(writer: RecordWriter, reservation: Reservation, dataset: int, name: str) -> tuple[Row, Row]:
     """Return the request and the attempt of an open reservation, which must be the latest attempt."""
-    row = run(pen.connection, _REQUEST, {"of": reservation.id}).first
+    row = run(writer.connection, _REQUEST, {"of": reservation.id}).first
     if row is None or row.dataset != dataset or row.state != "reserved":
         # Where it was answered, most probably by whoever took it over, a retry gets that answer.
         kind = LedgerBusy if row is not None and row.state == "answered" else LedgerError
         raise kind(f"This reservation of {name!r} is not open: it was answered, failed or never made.")
-    held = open_attempt(pen.connection, reservation.id)
+    held = open_attempt(writer.connection, reservation.id)
     if held["attempt"] != reservation.attempt:
         raise LedgerBusy(
             f"This reservation of {name!r} is not open to attempt {reservation.attempt}: its lease was over, "
@@ -279,13 +283,13 @@ def attempt_of(pen: Pen, reservation: Reservation, dataset: int, name: str) -> t
     return row._asdict(), held
 
 
-def close(pen: Pen, found: tuple[Row, Row], state: str, content: dict[str, Any]) -> datetime:
+def close(writer: RecordWriter, found: tuple[Row, Row], state: str, content: dict[str, Any]) -> datetime:
     """Record how a reservation ended, which `attempt_of` has found."""
     row, held = found
-    pen.delete(attempts, held)
-    pen.update(requests, row, {"state": state, "closing": pen.next})
+    writer.delete(attempts, held)
+    writer.update(requests, row, {"state": state, "closing": writer.next})
     kind = "answer" if state == "answered" else "failure"
-    made = pen.record(kind, row["dataset"], {"request": row["id"], **content})
+    made = writer.record(kind, row["dataset"], {"request": row["id"], **content})
     return datetime.fromisoformat(made.at)
 
 

@@ -20,9 +20,9 @@ from dovetail.sampling import random_bytes
 
 from .balances import Row
 from .chain import canonical
-from .pen import Pen, event_at
 from .plans import give_back, plan_row
 from .prepared_statements import run
+from .record_writer import RecordWriter, event_at
 from .schema import attempts, firings, plans, requests, runs
 
 _RUN = select(runs).where(runs.c.plan == bindparam("of"))
@@ -34,11 +34,11 @@ def commitment(above: int, below: int, nonce: bytes) -> str:
     return sha256(canonical([nonce.hex(), above, below]).encode()).hexdigest()
 
 
-def keep_thresholds(pen: Pen, above: int, below: int) -> dict[str, Any]:
+def keep_thresholds(writer: RecordWriter, above: int, below: int) -> dict[str, Any]:
     """Keep the thresholds of the run that the next event opens; return what that event says of them."""
     above, below = (integer("thresholds", value, low=-_FAR, high=_FAR) for value in (above, below))
     nonce = random_bytes(32)
-    pen.insert(runs, {"plan": pen.next, "above": above, "below": below, "nonce": nonce})
+    writer.insert(runs, {"plan": writer.next, "above": above, "below": below, "nonce": nonce})
     return {"commitment": commitment(above, below, nonce)}
 
 
@@ -54,30 +54,30 @@ def thresholds(connection: Connection, plan: int, committed: str) -> tuple[int, 
     return row.above, row.below
 
 
-def fire(pen: Pen, request: Row, held: Row, measured: str) -> bool:
+def fire(writer: RecordWriter, request: Row, held: Row, measured: str) -> bool:
     """Record a firing and what was measured; tell whether another update could be taken to test on."""
     if not held["held"]:
         raise LedgerError(
             f"Request {request['id']} holds no update, so it cannot fire.", "Nothing was stored."
         )
-    row = plan_row(pen.connection, held["plan"], request["dataset"])
+    row = plan_row(writer.connection, held["plan"], request["dataset"])
     assert row is not None
     more = bool(row["left"] > 0)
     if more:
-        pen.update(plans, row, {"left": row["left"] - 1})
+        writer.update(plans, row, {"left": row["left"] - 1})
     else:
-        pen.update(attempts, held, {"held": 0})
-    pen.insert(firings, {"id": pen.next, "plan": held["plan"], "request": request["id"]})
+        writer.update(attempts, held, {"held": 0})
+    writer.insert(firings, {"id": writer.next, "plan": held["plan"], "request": request["id"]})
     content = {"request": request["id"], "attempt": held["attempt"], "answer": measured, "more": more}
-    pen.record("firing", request["dataset"], content)
+    writer.record("firing", request["dataset"], content)
     return more
 
 
-def end_hold(pen: Pen, held: Row, dataset: int) -> dict[str, Any]:
+def end_hold(writer: RecordWriter, held: Row, dataset: int) -> dict[str, Any]:
     """Return the hold of a batch that ended without a firing since; say so in the event."""
     if not held["held"]:
         return {}
-    give_back(pen, held["plan"], dataset)
+    give_back(writer, held["plan"], dataset)
     return {"returned": held["plan"]}
 
 

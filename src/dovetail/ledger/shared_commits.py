@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from dovetail.errors import LedgerUnavailable
 
-from .engines import begin
+from .databases import begin
 from .failures import CAUTION, held_by_another
 from .kept_connections import KeptConnections
 

@@ -1,4 +1,4 @@
-"""One database that holds a ledger: its transactions, its lock, and the pen that appends to the record."""
+"""One database that holds a ledger: its transactions, its lock, and the writer that appends to the record."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from dovetail.errors import LedgerError, LedgerUnavailable
 from dovetail.errors.remedies import LeaveOut, StartWitness
 
 from .chain import Head, origin
-from .engines import CAN_WAIT, begin, parsed, postgres_engine, sqlite_engine
+from .databases import CAN_WAIT, begin, parsed, postgres_engine, sqlite_engine
 from .failures import translated
 from .files import make_file, present
 from .kept_connections import KeptConnections
-from .pen import Pen
 from .prepared_statements import Read, locking, recalling
+from .record_writer import RecordWriter
 from .rollback_guard import RollbackGuard
 from .schema import SCHEMA_VERSION, create_tables, ledger
 from .server_exchange import WAIT_FOR_DISK
 from .shared_commits import SharedCommits
-from .state import EMPTY
+from .state_digest import EMPTY
 from .witness import Witness, remember, remembered
 
 # The same statement locks both stores. In PostgreSQL it waits for the row and returns its newest version;
@@ -159,8 +159,8 @@ class Store:
     @contextmanager
     def writing(
         self, starting: Witness | None = None, expected: Sequence[Read] = (), *, early: bool = False
-    ) -> Iterator[Pen]:
-        """Hold the only pen; what was recorded is durable when this ends, and undone if it raises.
+    ) -> Iterator[RecordWriter]:
+        """Be the only one to write; what was recorded is durable when this ends, and undone if it raises.
 
         `expected` are reads that will probably be asked for, so that a server can be asked together with the
         lock. With `early` a server lets others write, and see this, before it is on disk: for what nobody is
@@ -182,20 +182,20 @@ class Store:
                 sequence, link, state, named, settings = locked.rows[0]
                 self._guard.check(Head(sequence, link))
                 witness = starting or self._feeding(connection, named)
-                pen = Pen(connection, Head(sequence, link), state, named, settings, early=early)
+                writer = RecordWriter(connection, Head(sequence, link), state, named, settings, early=early)
                 with recalling(connection, settings):
-                    yield pen
-                if witness is not None and (pen.written or starting):
+                    yield writer
+                if witness is not None and (writer.written or starting):
                     known = witness.since
                     if not known:
-                        witness = remember(pen, self.host, witness)
+                        witness = remember(writer, self.host, witness)
                     append = after.enter_context(witness.opened())
                     if known:
                         witness.check(Head(sequence, link))
-                pen.put_down()
-            self._guard.saw(pen.head)
-            if witness is not None and pen.written:
-                append(pen.head)
+                writer.finish()
+            self._guard.saw(writer.head)
+            if witness is not None and writer.written:
+                append(writer.head)
 
     def check_writable(self) -> None:
         """Refuse a file that can only be read: SQLite finds that out with the first change."""

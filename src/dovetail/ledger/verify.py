@@ -35,7 +35,7 @@ from .schema import (
     vintages,
     witnesses,
 )
-from .state import columns_of
+from .state_digest import columns_of
 
 # Small pages stay in the processor's cache, and out of the garbage collector's way.
 _PAGE = 200

@@ -25,9 +25,9 @@ from dovetail.query.neighbours import NEIGHBOURS, protected
 from .balances import SHARED, Row, balance, budget_of, dataset_row, open_balance, spent_of
 from .budgets import ExPost
 from .grants import grants_of
-from .pen import Pen
 from .prepared_statements import run
 from .principals import by_whom
+from .record_writer import RecordWriter
 from .schema import datasets, vintages
 from .text import composed
 
@@ -121,40 +121,40 @@ def _bearing(dataset: Row, chosen: Sequence[Vintage], known: Any) -> tuple[int, 
     return tuple(sorted(bearing))
 
 
-def declare(pen: Pen, dataset: int, label: str, complete: bool, by: int | None) -> int:
+def declare(writer: RecordWriter, dataset: int, label: str, complete: bool, by: int | None) -> int:
     """Record a vintage. It bears what its dataset has borne for all vintages, those to come included."""
     label = composed("vintage", label)
-    row = dataset_row(pen.connection, dataset)
-    if any(each.label == label for each in listed(pen.connection, dataset)):
+    row = dataset_row(writer.connection, dataset)
+    if any(each.label == label for each in listed(writer.connection, dataset)):
         raise InvalidParameter("vintage", label, "a label that this dataset does not have yet")
-    number = pen.next
+    number = writer.next
     closed = number if complete else None
-    pen.insert(vintages, {"id": number, "dataset": dataset, "label": label, "complete": closed})
+    writer.insert(vintages, {"id": number, "dataset": dataset, "label": label, "complete": closed})
     if row["vintages"] == "disjoint":
-        _open_balances(pen, row, number)
-    pen.record("vintage", dataset, {"label": label, "complete": complete} | by_whom(by))
+        _open_balances(writer, row, number)
+    writer.record("vintage", dataset, {"label": label, "complete": complete} | by_whom(by))
     return number
 
 
-def _open_balances(pen: Pen, dataset: Row, vintage: int) -> None:
+def _open_balances(writer: RecordWriter, dataset: Row, vintage: int) -> None:
     """Begin what a vintage bears: of the budget, and of every allotment."""
     limits = {dataset["id"]: budget_of(dataset["budget"])}
-    limits |= {each.id: each.allotment for each in grants_of(pen.connection, dataset=dataset["id"])}
+    limits |= {each.id: each.allotment for each in grants_of(writer.connection, dataset=dataset["id"])}
     for subject, limit in limits.items():
-        open_balance(pen, subject, vintage, limit, spent_of(balance(pen.connection, subject)))
+        open_balance(writer, subject, vintage, limit, spent_of(balance(writer.connection, subject)))
 
 
-def complete(pen: Pen, dataset: int, label: str, by: int | None) -> None:
+def complete(writer: RecordWriter, dataset: int, label: str, by: int | None) -> None:
     """Record that no row will enter a vintage any more."""
-    row = _row(pen.connection, dataset, label)
+    row = _row(writer.connection, dataset, label)
     if row["complete"] is None:
-        pen.update(vintages, row, {"complete": pen.next})
-        pen.record("complete", dataset, {"vintage": row["id"]} | by_whom(by))
+        writer.update(vintages, row, {"complete": writer.next})
+        writer.record("complete", dataset, {"vintage": row["id"]} | by_whom(by))
 
 
-def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
+def declare_disjoint(writer: RecordWriter, dataset: int, by: int | None) -> None:
     """Let charges on different vintages compose in parallel from now on; there is no way back."""
-    row = dataset_row(pen.connection, dataset)
+    row = dataset_row(writer.connection, dataset)
     if row["vintages"] == "disjoint":
         return
     if row["protects"] not in {protected(neighbours, None) for neighbours in NEIGHBOURS}:
@@ -163,11 +163,11 @@ def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
             "Vintages can be disjoint only where single rows are protected; the rows of a person may lie in "
             "several, so charges add up.",
         )
-    pen.update(datasets, row, {"vintages": "disjoint"})
-    for each in listed(pen.connection, dataset):
-        _open_balances(pen, row, each.id)
-    ex_post = spent_of(balance(pen.connection, dataset)) != Charge.zero()
-    pen.record("disjoint", dataset, {"ex_post": ex_post} | by_whom(by))
+    writer.update(datasets, row, {"vintages": "disjoint"})
+    for each in listed(writer.connection, dataset):
+        _open_balances(writer, row, each.id)
+    ex_post = spent_of(balance(writer.connection, dataset)) != Charge.zero()
+    writer.record("disjoint", dataset, {"ex_post": ex_post} | by_whom(by))
     if ex_post:
         warnings.warn(
             "Answers were given before the vintages were declared disjoint (ex post), so they count for all "
@@ -177,17 +177,17 @@ def declare_disjoint(pen: Pen, dataset: int, by: int | None) -> None:
         )
 
 
-def set_version(pen: Pen, dataset: int, version: str, label: str | None, by: int | None) -> None:
+def set_version(writer: RecordWriter, dataset: int, version: str, label: str | None, by: int | None) -> None:
     """Record which state of the data is there from now on: of a vintage, or of the whole dataset."""
     version = composed("version", version)
     if label is None:
-        row, table, number = dataset_row(pen.connection, dataset), datasets, None
+        row, table, number = dataset_row(writer.connection, dataset), datasets, None
     else:
-        row, table = _row(pen.connection, dataset, label), vintages
+        row, table = _row(writer.connection, dataset, label), vintages
         number = row["id"]
     if row["version"] != version:
-        pen.update(table, row, {"version": version})
-        pen.record("version", dataset, {"vintage": number, "version": version} | by_whom(by))
+        writer.update(table, row, {"version": version})
+        writer.record("version", dataset, {"vintage": number, "version": version} | by_whom(by))
 
 
 def _row(connection: Connection, dataset: int, label: str) -> Row:

@@ -16,8 +16,8 @@ from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError, Ledger
 from dovetail.errors.remedies import StartWitness, VerifyLedger
 
 from .chain import Head
-from .pen import Pen
 from .prepared_statements import run
+from .record_writer import RecordWriter
 from .schema import witnesses
 
 # Several processes may append out of order by a few lines; the newest head is surely among the last ones.
@@ -135,17 +135,17 @@ def remembered(connection: Connection, host: str) -> Witness | None:
     return None if row is None else Witness(Path(row.path), row.since)
 
 
-def remember(pen: Pen, host: str, witness: Witness) -> Witness:
+def remember(writer: RecordWriter, host: str, witness: Witness) -> Witness:
     """Make the ledger remember a witness, so that every writer feeds it from now on."""
-    since = pen.next
+    since = writer.next
     row = {"host": host, "path": str(witness.path), "since": since}
-    old = run(pen.connection, _HERE, {"of": host}).first
+    old = run(writer.connection, _HERE, {"of": host}).first
     if old is None:
-        pen.insert(witnesses, row)
+        writer.insert(witnesses, row)
     else:
-        pen.update(witnesses, old._asdict(), row)
-    pen.record("witness", 0, {"host": host, "path": row["path"]})
-    pen.witness = since
+        writer.update(witnesses, old._asdict(), row)
+    writer.record("witness", 0, {"host": host, "path": row["path"]})
+    writer.witness = since
     return Witness(witness.path, since)
 
 

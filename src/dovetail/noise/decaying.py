@@ -12,7 +12,7 @@ from dovetail.exact import Decay
 from dovetail.sampling import GeometricRun
 
 from .arrays import Floats
-from .evaluate import DecayTable
+from .decay_floats import DecayTable
 from .integer import IntegerNoise
 
 

@@ -16,14 +16,14 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.errors.values import exact_text
 from dovetail.exact import ball, nearest
-from dovetail.exact.bell import Bell
+from dovetail.exact.gaussian_sums import GaussianSums
 
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
 from .piecewise import shown
 
-_FIX = "Give the scale of the bell, for example 5."
+_FIX = "Give the scale of the noise, for example 5."
 _LEAST, _MOST = Fraction(1, 1000), Fraction(10**15)
 # Below this scale a table of tails is short; above it the Euler-Maclaurin formula has converged.
 _NARROW = 64
@@ -33,7 +33,7 @@ _CORRECTIONS = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160)
 _STEEP = 0.125
 _DEEPEST = 40
 _CHORDS = 9
-# A draw that is refused all but surely is left to exact arithmetic.
+# A draw that is rejected all but surely is left to exact arithmetic.
 _SURE = 64.0
 
 
@@ -41,7 +41,7 @@ _SURE = 64.0
 class DiscreteGaussian(IntegerNoise):
     """Noise on the integers with p(k) ~ exp(-k²/(2·sigma²)).
 
-    Its loss has no upper end, so it fits budgets with a delta, zeta or Rényi budgets, never a pure epsilon.
+    Its loss has no upper end, so only a budget with a delta can pay for it.
 
     >>> DiscreteGaussian(2)
     DiscreteGaussian(sigma=2)
@@ -65,8 +65,8 @@ class DiscreteGaussian(IntegerNoise):
         return DiscreteGaussian, (self.sigma,)
 
     @cached_property
-    def _bell(self) -> Bell:
-        return Bell(self.sigma)
+    def _exact(self) -> GaussianSums:
+        return GaussianSums(self.sigma)
 
     @cached_property
     def _scale(self) -> float:
@@ -74,12 +74,12 @@ class DiscreteGaussian(IntegerNoise):
 
     @cached_property
     def _log_total(self) -> float:
-        return nearest(lambda: self._bell.total().log())
+        return nearest(lambda: self._exact.total().log())
 
     @property
     def exponent(self) -> Fraction:
         """1 / (2·sigma²): p(k) ~ exp(-exponent·k²)."""
-        return 1 / (2 * self._bell.square)
+        return 1 / (2 * self._exact.square)
 
     @cached_property
     def _ratios(self) -> Floats:
@@ -169,13 +169,13 @@ class DiscreteGaussian(IntegerNoise):
         return np.asarray(np.minimum(np.cumsum(masses), 1.0))
 
     def _tail_here(self, k: int) -> arb:
-        return self._bell.tail(k) / self._bell.total()
+        return self._exact.tail(k) / self._exact.total()
 
     def _moment(self, order: int) -> arb:
-        return self._bell.moment(order) / self._bell.total()
+        return self._exact.moment(order) / self._exact.total()
 
     def _entropy(self) -> arb:
-        return self._bell.total().log() + self._moment(2) * ball(self.exponent)
+        return self._exact.total().log() + self._moment(2) * ball(self.exponent)
 
     # What the sampler asks for where this is wide. The proposal's potential is the polygon through the points
     # (i·step, parabola); above the parabola by (k - a)(a + step - k)·exponent between a and a + step.
@@ -186,19 +186,19 @@ class DiscreteGaussian(IntegerNoise):
 
     @cached_property
     def proposal(self) -> PiecewiseGeometric:
-        """A piecewise noise close to this one, from which a wide one is drawn by refusing some draws."""
+        """A piecewise noise close to this one, from which a wide one is drawn by rejection."""
         points = tuple(self._step * i for i in range(1, _CHORDS))
         rates = [(2 * edge + self._step) * self.exponent for edge in (0, *points)]
         return PiecewiseGeometric(rates, points)
 
-    def refusal(self, k: int) -> Fraction:
+    def rejection_exponent(self, k: int) -> Fraction:
         """Return g >= 0 such that a draw k of the proposal is kept with probability exp(-g)."""
         step = self._step
         past = abs(k) - min(abs(k) // step, _CHORDS - 1) * step
         return (step * step // 4 - past * (step - past)) * self.exponent
 
-    def refusals(self, k: Any) -> Floats:
-        """Return `refusal` as floats off by less than 2^-40, NaN where that is not sure."""
+    def rejection_exponents(self, k: Any) -> Floats:
+        """Return `rejection_exponent` as floats off by less than 2^-40, NaN where that is not sure."""
         step, size = self._step, np.abs(k)
         past = (size - np.minimum(size // step, _CHORDS - 1) * step) / step
         result = (0.25 - past * (1 - past)) * float(step * step * self.exponent)

@@ -18,7 +18,7 @@ from dovetail.sampling import GeometricRun
 from dovetail.sampling.ready_draws import sample_ready
 
 from .arrays import Floats, blockwise, lookup, one_minus
-from .expect import expect_integer
+from .expectation import expect_integer
 from .symmetric import Noise
 
 

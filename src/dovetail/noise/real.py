@@ -16,8 +16,8 @@ from dovetail.exact import Decay
 from dovetail.exact.bisection import least_float
 
 from .arrays import Floats, blockwise, one_minus
-from .evaluate import DecayTable
-from .expect import expect_real
+from .decay_floats import DecayTable
+from .expectation import expect_real
 from .symmetric import Noise
 
 

@@ -164,16 +164,16 @@ class StaircaseNoise(IntegerNoise):
 
     @cached_property
     def proposal(self) -> PiecewiseGeometric:
-        """The geometric noise of the same slope, from which a wide staircase is drawn by refusing some."""
+        """The geometric noise of the same slope, from which a wide staircase is drawn by rejection."""
         return PiecewiseGeometric((self.epsilon / self.sensitivity,))
 
-    def refusal(self, k: int) -> Fraction:
+    def rejection_exponent(self, k: int) -> Fraction:
         """Return g >= 0 such that a draw k of the proposal is kept with probability exp(-g)."""
         place = abs(k) % self.sensitivity
         return self.epsilon * ((place >= self.first) - Fraction(place - self.first + 1, self.sensitivity))
 
-    def refusals(self, k: Any) -> Floats:
-        """Return `refusal` as floats off by less than 2^-40, NaN where that is not sure."""
+    def rejection_exponents(self, k: Any) -> Floats:
+        """Return `rejection_exponent` as floats off by less than 2^-40, NaN where that is not sure."""
         place = np.abs(k) % self.sensitivity
         gap = (place >= self.first) - (place - self.first + 1) / self.sensitivity
         result = float(self.epsilon) * gap

@@ -4,13 +4,13 @@ The sparse vector technique decides, exactly and privately, whether a public gue
 not, the truth is measured with noise and the hypothesis learns (private multiplicative weights).
 """
 
-from .base import Base, CountEstimate, base_strategy
-from .curve import ResponseCurve
+from .base_tables import Base, CountEstimate, base_strategy
 from .guard import Guard, run_loss
 from .hypothesis import Hypothesis
-from .learning import Learner, Measurement
+from .multiplicative_weights import Learner, Measurement
 from .planner import OnlineDesign, design_online
 from .region import Region
+from .response_curve import ResponseCurve
 from .run import OnlineAnswer, Run
 from .sparse_vector import Outcome, SparseVector, Thresholds, measure, verdict
 

@@ -20,8 +20,8 @@ from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
 from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
 
-from .curve import ResponseCurve
 from .guard import Guard, Neighbours
+from .response_curve import ResponseCurve
 
 _DIGITS = 5
 _ORDER_STEP = 1.12

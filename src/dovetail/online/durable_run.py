@@ -24,7 +24,7 @@ from dovetail.query.reading import read_question
 from dovetail.release.account import Request, Reservation, StoredAnswer
 
 from .domain import Domain
-from .opening import begun_run, first_measurement
+from .first_measurement import begun_run, first_measurement
 from .region import Region
 from .run import OnlineAnswer
 from .run_answer import RunAnswer, check_known

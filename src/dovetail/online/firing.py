@@ -18,7 +18,7 @@ import numpy as np
 from dovetail.exact import ball, upper
 from dovetail.privacy.atoms import ROUNDING, Atoms, Floats, Ints, LossRanges, on_values
 
-from .tables import WHOLE, Table
+from .response_tables import WHOLE, Table
 
 # The grid of ln γ: this many points on [0, s], and as many times that far to the left.
 _POINTS = 300

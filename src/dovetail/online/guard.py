@@ -27,7 +27,7 @@ from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
-from .curve import ResponseCurve
+from .response_curve import ResponseCurve
 
 Neighbours: TypeAlias = Literal["add-remove", "replace"]
 

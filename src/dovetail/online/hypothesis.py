@@ -91,9 +91,9 @@ class Hypothesis:
         self._asked.clear()
         self.version += 1
         if not 1 / _FAR < self._sum < _FAR or self.version % 1000 == 0:
-            self._settle()
+            self._renormalise()
 
-    def _settle(self) -> None:
+    def _renormalise(self) -> None:
         """Multiply the scale in and add up anew, so that roundings do not gather."""
         self.cells *= self._scale
         self._sum = float(np.sum(self.cells))

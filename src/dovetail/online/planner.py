@@ -17,12 +17,12 @@ from dovetail.pricing.plans import plan_charge
 from dovetail.privacy import Budget, Charge, PrivacyLoss
 from dovetail.workloads import MarginalWorkload, Strategy
 
-from .base import BaseKind, measured_by
+from .base_tables import BaseKind, measured_by
 from .calibration import Calibrated, Terms, base_only, calibrate
-from .curve import ResponseCurve
 from .forecast import Forecast, Form, forecasts
 from .guard import Guard, Neighbours
 from .hypothesis import MOST_CELLS
+from .response_curve import ResponseCurve
 
 Kind: TypeAlias = BaseKind | None
 

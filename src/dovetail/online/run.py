@@ -14,10 +14,10 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.sampling import BitSource, System
 
-from .base import Base, CountEstimate
+from .base_tables import Base, CountEstimate
 from .guard import Guard
 from .hypothesis import Hypothesis
-from .learning import Learner, Measurement
+from .multiplicative_weights import Learner, Measurement
 from .region import Region
 from .sparse_vector import SparseVector
 

@@ -14,7 +14,7 @@ from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge
 from dovetail.workloads import Strategy
 
-from .base import measured_by
+from .base_tables import measured_by
 from .guard import Guard
 from .planner import Kind, OnlineDesign
 

@@ -61,7 +61,7 @@ def reproduce(
     kept: dict[str, Kept] = {}
     keys: dict[str, str] = {}
     for item in ITEMS:
-        tell = _teller(item, progress)
+        tell = _reporter(item, progress)
         run = StepInputs(sizes, seed, {}, tell)
         keys[item.name] = store.key(item, run, keys)
         result = store.load(item.name, keys[item.name])
@@ -97,5 +97,5 @@ def _wanted(only: str | Iterable[str] | None) -> frozenset[str]:
     return frozenset(names)
 
 
-def _teller(item: Item, progress: Progress | None) -> Callable[[float], None]:
+def _reporter(item: Item, progress: Progress | None) -> Callable[[float], None]:
     return (lambda share: None) if progress is None else (lambda share: progress(item.title, share))

@@ -13,8 +13,8 @@ from typing import Any
 
 from . import drawing
 from .claims import Measured
+from .code_version import code_version
 from .item import Item, ItemResult, ItemTable, StepInputs
-from .version import code_version
 
 
 @dataclass(frozen=True, slots=True)

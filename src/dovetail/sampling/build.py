@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from dovetail.errors import InvalidParameter
 
 from .blocks import DEPTH, Blocks, Segment, block_bits, blocks_of
+from .cdf_steps import LADDER, UNDECIDED, CdfSteps, Floors, floors, floors_of, steps_of
 from .law import Law
-from .offsets import MOST_BITS, Checks, checks_of
+from .place_rejection import MOST_BITS, Checks, checks_of
 from .sampler import Sampler
 from .spans import Span, Spans, parting, spans_of
-from .steps import LADDER, UNSETTLED, CdfSteps, Floors, floors, floors_of, steps_of
 
 _INT64_END = 1 << 63
 # If fewer than this many of the 2^16 words have another mask than most, they are left to the thresholds: one
@@ -139,7 +139,7 @@ def _cells(
     returned apart where not all words have the same.
     """
     index = steps.cells()
-    fast = (index != UNSETTLED) & (spans.rows[index] == 0)
+    fast = (index != UNDECIDED) & (spans.rows[index] == 0)
     index[~fast] = 0
     different, of_span = np.unique(spans.masks, return_inverse=True)
     words = np.bincount(of_span[index[fast]], minlength=different.size)

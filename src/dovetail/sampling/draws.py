@@ -20,7 +20,7 @@ from .law import Law
 from .sampler import FEW, Sampler
 
 if TYPE_CHECKING:
-    from .rejection import Refusing
+    from .rejection import RejectionSampler
 
 Size = int | tuple[int, ...]
 
@@ -29,14 +29,14 @@ _MOST_DRAWS = 2**40
 _SYSTEM = System()
 
 # Tables by law, the latest used last. They hold no random bit, so a fork may share them.
-_kept: OrderedDict[Law, Sampler | Refusing] = OrderedDict()
+_kept: OrderedDict[Law, Sampler | RejectionSampler] = OrderedDict()
 # The same by identity: to hash a law of many fractions takes longer than to draw from it. An entry holds its
 # law, so the identity cannot pass to another object.
-_seen: dict[int, tuple[Law, Sampler | Refusing]] = {}
+_seen: dict[int, tuple[Law, Sampler | RejectionSampler]] = {}
 _guard = ForkGuard()
 
 
-def sampler_for(law: Law) -> Sampler | Refusing:
+def sampler_for(law: Law) -> Sampler | RejectionSampler:
     """Return the tables of a law, built at its first use and kept while it is among the latest used."""
     entry = _seen.get(id(law))
     if entry is not None and entry[0] is law:
@@ -50,7 +50,7 @@ def sampler_for(law: Law) -> Sampler | Refusing:
     return _keep(law, sampler or _built(law))
 
 
-def _keep(law: Law, sampler: Sampler | Refusing) -> Sampler | Refusing:
+def _keep(law: Law, sampler: Sampler | RejectionSampler) -> Sampler | RejectionSampler:
     with _guard.lock:
         sampler = _kept.setdefault(law, sampler)
         _kept.move_to_end(law)
@@ -63,13 +63,13 @@ def _keep(law: Law, sampler: Sampler | Refusing) -> Sampler | Refusing:
         return sampler
 
 
-def _built(law: Law) -> Sampler | Refusing:
+def _built(law: Law) -> Sampler | RejectionSampler:
     """Build tables of the law itself, or of its proposal where its own would be too large."""
     if too_wide(law):
-        from .rejection import Proposed, Refusing
+        from .rejection import HasProposal, RejectionSampler
 
-        if isinstance(law, Proposed):
-            return Refusing(law, build(law.proposal))
+        if isinstance(law, HasProposal):
+            return RejectionSampler(law, build(law.proposal))
     return build(law)
 
 

@@ -1,7 +1,7 @@
-"""Draw a wide law without runs: draw from a close one that has them, and refuse some draws.
+"""Draw a wide law without runs: draw from a close one that has them, and reject some draws.
 
-A draw k of the proposal is kept with probability exp(-refusal(k)), which the law knows as an exact rational
-exponent. A 64-bit word decides nearly always; a word too near to the probability asks rigorous arithmetic.
+A draw k of the proposal is kept with probability exp(-rejection_exponent(k)); the exponent is an exact
+rational. A 64-bit word decides nearly always; a word too near to the probability asks rigorous arithmetic.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ _UNSURE = 2.0**-32
 
 
 @runtime_checkable
-class Proposed(Protocol):
-    """A law that can also be drawn by refusing draws of another."""
+class HasProposal(Protocol):
+    """A law that can also be drawn by rejecting draws of another."""
 
     @property
     def proposal(self) -> Law:
         """Return a law with runs."""
         ...
 
-    def refusal(self, k: int) -> Fraction:
+    def rejection_exponent(self, k: int) -> Fraction:
         """Return g >= 0: a draw k of the proposal is kept with probability exp(-g)."""
         ...
 
-    def refusals(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return `refusal` as floats off by less than 2^-40, NaN where that is not sure."""
+    def rejection_exponents(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return `rejection_exponent` as floats off by less than 2^-40, NaN where that is not sure."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refusing:
-    """The sampler of a law by refusals; like `Sampler` it holds no random bit."""
+class RejectionSampler:
+    """The sampler of a law by rejection; like `Sampler` it holds no random bit."""
 
-    law: Proposed
+    law: HasProposal
     inner: Sampler
 
     @property
@@ -80,21 +80,21 @@ class Refusing:
         """Return one draw."""
         while True:
             k = self.inner.one(source)
-            if self._settle(k, int.from_bytes(source.read(8), "little"), source):
+            if self._decide(k, int.from_bytes(source.read(8), "little"), source):
                 return k
 
     def _keep(self, drawn: NDArray[np.int64], source: BitSource) -> NDArray[np.bool_]:
         words = np.frombuffer(source.read(8 * drawn.size), dtype="<u8")
-        chance = np.exp(-self.law.refusals(drawn))
+        chance = np.exp(-self.law.rejection_exponents(drawn))
         distance = chance - words * 2.0**-64
         keep: NDArray[np.bool_] = distance > 0
         for position in np.flatnonzero(~(np.abs(distance) > _UNSURE)).tolist():
-            keep[position] = self._settle(int(drawn[position]), int(words[position]), source)
+            keep[position] = self._decide(int(drawn[position]), int(words[position]), source)
         return keep
 
-    def _settle(self, k: int, word: int, source: BitSource) -> bool:
-        """Decide exactly whether a uniform number that begins with `word` is below exp(-refusal)."""
-        exponent = self.law.refusal(k)
+    def _decide(self, k: int, word: int, source: BitSource) -> bool:
+        """Decide exactly whether a uniform number that begins with `word` is below exp(-exponent)."""
+        exponent = self.law.rejection_exponent(k)
 
         def chance(bits: int) -> Any:
             with precision(bits + 32):

@@ -2,7 +2,7 @@
 
 A draw reads 16 bits for its block and, if the noise is wide, a word for its place there. A table answers most
 of them; where it does not, 48 bits more are compared with the thresholds; what is then still undecided is
-settled by rigorous arithmetic. No floating-point number is involved.
+decided by rigorous arithmetic. No floating-point number is involved.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dovetail.errors import InvalidParameter
 
 from .bits import BitSource
 from .buffers import Scratch
-from .settle import ONE_BY_ONE, settled, settled_one
 from .tables import Tables
+from .undecided_draws import ONE_BY_ONE, decide, decide_one
 
 CHUNK = 1 << 16
 # Up to here the fixed cost of the chunks' buffers is more than the draws cost.
@@ -46,9 +46,9 @@ class Sampler(Tables):
             self._look(part, scratch, source)
             places = scratch.flags.nonzero()[0]
             waiting.append((places + begin, scratch.heads.take(places), scratch.tails.take(places)))
-            # Many are settled at once, because a few take almost as long.
+            # Many are decided at once, because a few take almost as long.
             if begin + part.size == out.size or len(waiting) == _CHUNKS_AT_ONCE:
-                self._settle(out, waiting, source)
+                self._decide(out, waiting, source)
                 waiting.clear()
 
     def few(self, count: int, source: BitSource) -> NDArray[np.int64]:
@@ -67,12 +67,12 @@ class Sampler(Tables):
             drawn += tails & mask
         # The mark is the least value of its type.
         if count and values.item(values.argmin()) == self.unset:
-            self._settle_few(
+            self._decide_few(
                 drawn, (values == self.cells.dtype.type(self.unset)).nonzero()[0], heads, tails, source
             )
         return drawn
 
-    def _settle_few(
+    def _decide_few(
         self,
         drawn: NDArray[np.int64],
         where: NDArray[np.intp],
@@ -81,11 +81,11 @@ class Sampler(Tables):
         source: BitSource,
     ) -> None:
         if where.size > ONE_BY_ONE:
-            self._settle(drawn, [(where, heads.take(where), tails.take(where))], source)
+            self._decide(drawn, [(where, heads.take(where), tails.take(where))], source)
             return
         for position in where.tolist():
             drawn[position] = _within_int64(
-                settled_one(self, heads.item(position), tails.item(position), source)
+                decide_one(self, heads.item(position), tails.item(position), source)
             )
 
     def one(self, source: BitSource) -> int:
@@ -94,7 +94,7 @@ class Sampler(Tables):
         head = raw[0] | raw[1] << 8
         value: int = self.cells.item(head)
         if value == self.unset:
-            return settled_one(self, head, int.from_bytes(raw[2:], "little"), source)
+            return decide_one(self, head, int.from_bytes(raw[2:], "little"), source)
         if self.place_kind is None:
             return value
         mask: int = self.mask if self.cell_masks is None else self.cell_masks.item(head)
@@ -118,12 +118,12 @@ class Sampler(Tables):
         if values is not part:
             part[:] = values
 
-    def _settle(
+    def _decide(
         self, out: NDArray[np.int64], waiting: list[tuple[NDArray[Any], ...]], source: BitSource
     ) -> None:
         """Put in what the tables left open, given as places in `out`, words of blocks and words of places."""
         where, heads, tails = (np.concatenate(columns) for columns in zip(*waiting, strict=True))
-        out[where], apart = settled(self, heads, tails, source)
+        out[where], apart = decide(self, heads, tails, source)
         for position, value in apart.items():
             out[where[position]] = _within_int64(value)
 

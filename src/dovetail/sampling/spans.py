@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dovetail.exact.balls import precision
 
-from .offsets import SHARE_BITS
+from .place_rejection import SHARE_BITS
 from .uniform import Enclosure
 
 

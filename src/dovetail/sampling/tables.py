@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import Blocks
-from .offsets import Checks
+from .cdf_steps import CdfSteps
+from .place_rejection import Checks
 from .spans import Spans
-from .steps import CdfSteps
 
 
 class Tables(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail.errors import remedies as r
-from dovetail.errors.python import both, bought, either, less
+from dovetail.errors.python_words import both, bought, either, less
 
 # How a parameter is given in a body; None where the interface has no such thing.
 PARAMETERS: dict[str, str | None] = {

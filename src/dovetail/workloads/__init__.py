@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .exponential import QuantileChoice
+    from .exponential_mechanism import QuantileChoice
     from .marginals import MarginalWorkload
+    from .noise_sums import NoiseSum, Term
     from .planning import Candidate, plan
     from .ranges import Quantile, RangeEstimates
     from .ratios import Bounds, Ratios
     from .spread import Spread
     from .strategies import Strategy
-    from .sums import NoiseSum, Term
     from .synthetic import consistent, fitted_joint, synthetic_rows
     from .tree_shapes import TreeShape, best_shapes, best_tree
     from .trees import Tree
@@ -24,15 +24,15 @@ _HOME = {
     "Bounds": "ratios",
     "Candidate": "planning",
     "MarginalWorkload": "marginals",
-    "NoiseSum": "sums",
+    "NoiseSum": "noise_sums",
     "Quantile": "ranges",
-    "QuantileChoice": "exponential",
+    "QuantileChoice": "exponential_mechanism",
     "RangeEstimates": "ranges",
     "Ratios": "ratios",
     "TreeShape": "tree_shapes",
     "Spread": "spread",
     "Strategy": "strategies",
-    "Term": "sums",
+    "Term": "noise_sums",
     "Tree": "trees",
     "best_shapes": "tree_shapes",
     "best_tree": "tree_shapes",

@@ -26,7 +26,7 @@ from dovetail.check import Real
 from dovetail.noise import IntegerNoise
 
 from .cutoff import Floats, cut, variance
-from .sums import NoiseSum
+from .noise_sums import NoiseSum
 from .tree_queries import prefix_variances, range_error, step_error
 from .trees import Tree
 

@@ -31,7 +31,7 @@ from dovetail.noise import IntegerNoise
 
 from .cutoff import Floats, variance
 from .marginals import Columns, MarginalWorkload, centred, subsets, whole_residual
-from .sums import NoiseSum, Term
+from .noise_sums import NoiseSum, Term
 
 Kind: TypeAlias = Literal["plain", "joint", "residuals"]
 KINDS: tuple[Kind, ...] = ("plain", "joint", "residuals")

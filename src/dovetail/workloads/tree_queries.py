@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dovetail.noise import IntegerNoise
 
 from .cutoff import Floats
-from .sums import NoiseSum, Term
+from .noise_sums import NoiseSum, Term
 from .trees import Level, Tree
 
 

@@ -84,7 +84,7 @@ class Total(Measure):
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
         if not self.centred:
             return Measure.error(self, noises, chance, cells)
-        from dovetail.workloads.sums import NoiseSum, Term
+        from dovetail.workloads.noise_sums import NoiseSum, Term
 
         around_total, around_count = noises
         terms = [Term(1, around_total), *([Term(abs(self._middle), around_count)] if self._middle else [])]

@@ -13,7 +13,7 @@ from dovetail.answers import Answer
 from dovetail.answers.quote import Standing
 from dovetail.check import integer, probability
 from dovetail.errors import InvalidParameter
-from dovetail.ledger.history import Asked
+from dovetail.ledger.analyst_history import Asked
 from dovetail.privacy import Budget
 from dovetail.release.recall import asked_of, recalled
 from dovetail.service import forms

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fastapi import APIRouter, Request
 
 from dovetail.errors import InvalidParameter
-from dovetail.ledger.record import Release, is_witnessed, public_record
+from dovetail.ledger.public_record import Release, is_witnessed, public_record
 from dovetail.noise import IntegerNoise
 from dovetail.release.recall import asked_of
 from dovetail.service import forms

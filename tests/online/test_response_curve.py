@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, Laplace
 from dovetail.online import ResponseCurve
-from dovetail.online.tables import FLOOR, MOST_ENTRIES, WHOLE
+from dovetail.online.response_tables import FLOOR, MOST_ENTRIES, WHOLE
 
 
 @pytest.mark.parametrize("rate", ["0.01", "0.3", "5"])

@@ -16,7 +16,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.workloads import NoiseSum, Term
 from dovetail.workloads.cutoff import cut
-from dovetail.workloads.sums import _Group, power
+from dovetail.workloads.noise_sums import _Group, power
 from strategies import magnitudes, narrow_geometrics
 
 chances = magnitudes(1e-6, 0.4)

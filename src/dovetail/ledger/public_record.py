@@ -13,7 +13,7 @@ from dovetail.privacy.charge import Charge
 
 from .balances import budget_of, dataset_row, most_spent
 from .ledger import Ledger
-from .pen import event_at
+from .record_writer import event_at
 from .registry import find
 from .schema import events, requests
 from .schema import ledger as head_row
@@ -21,7 +21,7 @@ from .schema import ledger as head_row
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One question that was charged, in the order of the record;"""
+    """One question that was charged, in the order of the record."""
 
     at: str
     body: str

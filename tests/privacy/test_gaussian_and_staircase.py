@@ -12,7 +12,7 @@ import pytest
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, Staircase, TruncatedGeometric, TruncatedLaplace
 from dovetail.privacy import privacy_loss
-from dovetail.privacy.comparators import _MOST_OF_A_BELL, _log_masses, _mean_place
+from dovetail.privacy.gaussian_and_staircase import _MOST_BUCKETS, _log_masses, _mean_place
 from dovetail.privacy.normal import normal_sigma
 
 
@@ -49,7 +49,7 @@ def test_a_fractional_order_is_bounded_from_above() -> None:
 
 
 def test_many_uses_of_a_gaussian_are_one_use_of_a_narrower_one() -> None:
-    """Sums of Gaussian losses are Gaussian; on wide bells the integers hardly matter."""
+    """Sums of Gaussian losses are Gaussian; for a wide sigma the integers hardly matter."""
     many = privacy_loss(DiscreteGaussian(100)).compose(25)
     one = privacy_loss(DiscreteGaussian(20))
     for epsilon in (0.05, 0.1, 0.2):
@@ -61,7 +61,7 @@ def test_many_uses_of_a_gaussian_are_one_use_of_a_narrower_one() -> None:
 def test_the_buckets_of_a_wide_gaussian_dominate_it_closely() -> None:
     wide, narrow = DiscreteGaussian(10**6), DiscreteGaussian(10**4)
     for epsilon in (0.0, 0.5, 1.5):
-        # The same bell, a hundred times finer.
+        # The same shape, a hundred times finer.
         coarse = privacy_loss(narrow, sensitivity=10**4).delta(epsilon)
         fine = privacy_loss(wide, sensitivity=10**6).delta(epsilon)
         assert fine == pytest.approx(coarse, rel=3e-4)
@@ -126,11 +126,11 @@ def test_truncated_noise_has_an_infinite_worst_case_and_a_finite_delta() -> None
 
 
 @pytest.mark.parametrize("sigma", ["6000", "20000.5", "2000000"])
-def test_buckets_of_a_wide_bell_err_on_the_safe_side_and_hardly(sigma):
+def test_buckets_of_a_wide_gaussian_err_on_the_safe_side_and_hardly(sigma):
     """Masses never below the sums of their weights, mean places never above; both in 40 digits."""
     noise = DiscreteGaussian(sigma)
     size = int(float(sigma))
-    width = -(-4 * 14 * size // _MOST_OF_A_BELL)
+    width = -(-4 * 14 * size // _MOST_BUCKETS)
     first = np.array([-13 * size, -size, -(width // 2), 0, 5, size, 3 * size, 12 * size])
     end = first + width - 1
     found, places = _log_masses(noise, first, end), _mean_place(noise, first, end)
@@ -159,7 +159,7 @@ def test_what_the_series_of_a_bucket_leaves_out_is_bounded_where_it_shows():
 
 
 @pytest.mark.parametrize(("sigma", "uses"), [(6000, 10**4), (20_000, 10**6)])
-def test_many_uses_of_a_wide_bell_cost_hardly_more_than_the_continuous_one(sigma, uses):
+def test_many_uses_of_a_wide_gaussian_cost_hardly_more_than_the_continuous_one(sigma, uses):
     epsilon = privacy_loss(DiscreteGaussian(sigma)).compose(uses).epsilon_at("1e-6")
     assert sigma * 0.999 < normal_sigma(epsilon, 1e-6, uses) <= sigma * (1 + 1e-9)
 

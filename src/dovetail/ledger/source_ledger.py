@@ -22,7 +22,7 @@ _log = logging.getLogger("dovetail.session")
 
 
 @dataclass(slots=True)
-class Opening:
+class SourceLedger:
     """The ledger of some data, and what was said about them.
 
     `owned` tells who has to close it, `new_place` where it would be made if nobody named one, and `decided`
@@ -38,7 +38,7 @@ class Opening:
     new_place: Path | None
 
     @classmethod
-    def of(cls, ledger: Any, source: Source, said: SameDataAnswer, decided: bool) -> Opening:
+    def of(cls, ledger: Any, source: Source, said: SameDataAnswer, decided: bool) -> SourceLedger:
         """Open the ledger that was given, or find that of these data; others under its name are refused."""
         identity = source.identity
         book, owned = _opened(ledger, source, identity)

@@ -13,8 +13,8 @@ from dovetail.noise import Geometric, GeometricMixture
 from dovetail.sampling import replay
 from dovetail.sampling.bits import Recording
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.offsets import checks_of
-from dovetail.sampling.settle import ONE_BY_ONE, settled
+from dovetail.sampling.place_rejection import checks_of
+from dovetail.sampling.undecided_draws import ONE_BY_ONE, decide
 
 RATE = Fraction(1, 10**6)
 BITS = 14
@@ -23,7 +23,7 @@ CHECKS = checks_of(((RATE, BITS), (Fraction(1, 97), 1), (Fraction(1, 10**17), 50
 SHARE = int(CHECKS.shares[1])
 
 
-def refusal(j):
+def rejection(j):
     """Return floor(2^64·(1 - exp(-rate·j))/c), where c = SHARE·2^-32."""
     with precision(256):
         return int(((1 - (-arb(j) / 10**6).exp()) * 2**96 / SHARE).floor().unique_fmpz())
@@ -39,7 +39,7 @@ def decided(j, word, more=b"", row=1):
 
 @pytest.mark.parametrize("j", [1, 2, 17, 500, 8191, 8192, LAST])
 def test_a_check_is_decided_by_the_exact_chance(j):
-    floor = refusal(j)
+    floor = rejection(j)
     # So near to the chance the whole numbers leave it open, and rigorous arithmetic decides.
     assert decided(j, floor + 1)
     assert not decided(j, floor - 1)
@@ -76,11 +76,11 @@ def test_a_number_of_c_or_more_would_keep_every_place():
 
 
 def test_places_have_the_weights_of_the_law():
-    """A place stays with probability 1 - c·refusal, and that is exp(-rate·j); c is the chance of a check."""
+    """A place stays with probability 1 - c·rejection = exp(-rate·j); c is the chance of a check."""
     with precision(200):
         share = arb(SHARE) / (1 << 32)
         for j in (0, 1, 100, 5000, LAST):
-            stays = 1 - share * CHECKS.refusal(j, 1)(160)
+            stays = 1 - share * CHECKS.rejection(j, 1)(160)
             assert stays.overlaps((-arb(j) / 10**6).exp())
             assert stays.rad() < 1e-40
 
@@ -124,7 +124,7 @@ def _both(noise, head, *later):
         # Arrays read a word of each, then the next of each; few that are checked twice go one by one then.
         together = later if count > ONE_BY_ONE else later[:4]
         bits = b"".join(word * count for word in together) + b"".join(later[len(together) :]) * count
-        drawn, apart = settled(tables, heads, tails, Recording(bits))
+        drawn, apart = decide(tables, heads, tails, Recording(bits))
         assert drawn.tolist() == [value] * count
         assert not apart
     return value

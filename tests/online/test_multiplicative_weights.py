@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.online import Hypothesis, Learner, Measurement, Region
-from dovetail.online.learning import LATEST, impose, shrunken
+from dovetail.online.multiplicative_weights import LATEST, impose, shrunken
 
 SHAPE = (3, 4)
 

@@ -18,7 +18,7 @@ from dovetail.privacy import Charge
 from dovetail.release.account import Request, Reservation, StoredAnswer
 from dovetail.sampling import sample
 
-from .base import Base
+from .base_tables import Base
 from .occupied_cells import OccupiedCells
 from .run import Run
 from .sparse_vector import SparseVector, Thresholds, measure

@@ -14,8 +14,8 @@ from dovetail.release.account import PlanState, Request, Reservation, StoredAnsw
 
 from .account import DatasetAccount, check_request
 from .budgets import checked_budget
-from .pen import Pen
 from .plans import PlanRequest
+from .record_writer import RecordWriter
 from .refusals import refuse_charge
 from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
 from .store import Store
@@ -51,12 +51,12 @@ class Registration:
             checked_budget(budget)
         return cls(composed("name", dataset), at, budget, share, protects)
 
-    def record(self, pen: Pen) -> int:
+    def record(self, writer: RecordWriter) -> int:
         """Record what is new about the dataset; return its number."""
-        number = registered(pen, self.name, self.sources, self.budget, self.share, self.protects)
-        check_budget(pen.connection, number, self.budget, self.protects)
-        check_name(pen.connection, number, self.name, self.share)
-        settle_protects(pen, number, self.protects)
+        number = registered(writer, self.name, self.sources, self.budget, self.share, self.protects)
+        check_budget(writer.connection, number, self.budget, self.protects)
+        check_name(writer.connection, number, self.name, self.share)
+        settle_protects(writer, number, self.protects)
         return number
 
 
@@ -108,7 +108,7 @@ class NewAccount:
         if self.begun is not None:
             return self.begun.reserve(request)
         check_request(request)
-        return self._begin(request.charge, lambda account, pen: account.reserve_with(pen, request))
+        return self._begin(request.charge, lambda account, writer: account.reserve_with(writer, request))
 
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get: none before the first charge."""
@@ -141,7 +141,7 @@ class NewAccount:
         if self.begun is not None:
             return self.begun.open_plan(body, charge, slots, analyst, name=name, shared=shared)
         asked = PlanRequest(body, charge, slots, analyst, name, shared).checked()
-        number = self._begin(charge, lambda account, pen: account.open_with(pen, asked))
+        number = self._begin(charge, lambda account, writer: account.open_with(writer, asked))
         return self._on_record().plan_state(number)
 
     def open_run(
@@ -151,10 +151,10 @@ class NewAccount:
         if self.begun is not None:
             return self.begun.open_run(body, charge, updates, analyst, thresholds)
         asked = PlanRequest(body, charge, updates, analyst, secret=thresholds).checked()
-        number = self._begin(charge, lambda account, pen: account.open_with(pen, asked))
+        number = self._begin(charge, lambda account, writer: account.open_with(writer, asked))
         return self._on_record().plan_state(number)
 
-    def _begin(self, charge: Charge, made: Callable[[DatasetAccount, Pen], _Made]) -> _Made:
+    def _begin(self, charge: Charge, made: Callable[[DatasetAccount, RecordWriter], _Made]) -> _Made:
         """Record the dataset and what `made` charges, all or nothing."""
         said = self._registration
         if said.budget is None:
@@ -162,9 +162,9 @@ class NewAccount:
         if not said.budget.allows(Charge.zero(), charge):
             refuse_charge(said.name, said.budget, Charge.zero(), charge)
         self._store.create()
-        with self._store.writing() as pen:
-            account = DatasetAccount(self._store, said.record(pen), said.name, said.protects)
-            result = made(account, pen)
+        with self._store.writing() as writer:
+            account = DatasetAccount(self._store, said.record(writer), said.name, said.protects)
+            result = made(account, writer)
         self._account = account
         return result
 

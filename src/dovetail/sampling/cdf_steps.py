@@ -21,7 +21,7 @@ from dovetail.exact.balls import precision
 from .uniform import Enclosure
 
 WORD_BITS = 16
-UNSETTLED = -1
+UNDECIDED = -1
 # The lowest and highest floor of a tail, and of what is left of 1.
 Floors = tuple[int, int, int, int]
 _CELLS = 1 << WORD_BITS
@@ -50,10 +50,10 @@ class CdfSteps(NamedTuple):
         return self.low.nbytes + self.high.nbytes + self.first.nbytes
 
     def cells(self) -> NDArray[np.int32]:
-        """Return the step of each cell, or UNSETTLED where a threshold cuts it."""
-        # A cell is settled if its first word has passed as many floors as its last word may have.
+        """Return the step of each cell, or UNDECIDED where a threshold cuts it."""
+        # A cell is decided if its first word has passed as many floors as its last word may have.
         started = np.bincount((self.low >> _CELL_SHIFT).astype(np.intp), minlength=_CELLS).cumsum()
-        return np.where(self.first == started, self.first.astype(np.int32), np.int32(UNSETTLED))
+        return np.where(self.first == started, self.first.astype(np.int32), np.int32(UNDECIDED))
 
     def locate(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the step of each 64-bit word, and the positions of those that remain undecided."""

@@ -34,7 +34,7 @@ class Alternative:
     chosen: float
 
 
-def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
+def standard_noises(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
     """Return the geometric and, where delta or zeta allow it, the discrete Gaussian noise; the best first."""
     own = certify(noise, task)
     assert own is not None
@@ -52,7 +52,7 @@ def rivals(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
 
 
 def _has_gaussian(task: Task) -> bool:
-    """Say whether a noise without a worst case is a fair rival: the zeta of many is only bounded by a sum."""
+    """Say whether a noise without a worst case is comparable: the zeta of many is only bounded by a sum."""
     priced_by_zeta = task.zeta is not None or task.minimise[0] == "zeta"
     small = task.delta or (task.minimise[1] if task.minimise[0] == "epsilon" else None)
     if small and small < task.uses * _LEFT_OUT:

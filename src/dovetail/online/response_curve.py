@@ -20,7 +20,7 @@ from dovetail.privacy.atoms import Floats
 from dovetail.privacy.composition import OneWay
 
 from .firing import firing_atoms, worst_step
-from .tables import FLOOR, MOST_ENTRIES, WHOLE, Table, even_renyi, exponential, tails
+from .response_tables import FLOOR, MOST_ENTRIES, WHOLE, Table, even_renyi, exponential, tails
 
 _MOST_WIDTH = 2**31
 

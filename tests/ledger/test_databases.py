@@ -107,8 +107,8 @@ def test_a_client_that_freezes_with_the_head_in_its_hands_loses_it(postgres_url:
         account = other.account("visits", budget=Budget.pure(1))
 
         def freeze() -> None:
-            with frozen._store.writing() as pen:
-                pen.record("name", 1, {"name": "never"})
+            with frozen._store.writing() as writer:
+                writer.record("name", 1, {"name": "never"})
                 # The server ends the frozen client's transaction after half of its patience.
                 account.reserve(asked())
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, PiecewiseGeometric
 from dovetail.online import Base, Region
-from dovetail.online.base import base_strategy
+from dovetail.online.base_tables import base_strategy
 from dovetail.workloads import NoiseSum, Term
 
 SHAPE = (3, 4, 2)

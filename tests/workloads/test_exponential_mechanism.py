@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
 from dovetail.sampling import Recording
-from dovetail.workloads.exponential import QuantileChoice
+from dovetail.workloads.exponential_mechanism import QuantileChoice
 
 QS = ["1/2", "1/4", "9/10", "1/3"]
 

@@ -1,4 +1,4 @@
-"""The pen that appends to the record: events, and the rows that follow from them, in one transaction."""
+"""Append to the record: events, and the rows that follow from them, in one transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .chain import Event, Head, canonical
 from .failures import row_moved
 from .prepared_statements import forget, run, run_all
 from .schema import datasets, events, grants, ledger, names, people, principals
-from .state import columns_of, moved, share
+from .state_digest import columns_of, moved, share
 
 _ADVANCE = (
     update(ledger)
@@ -40,17 +40,17 @@ _EVENT = select(events).where(events.c.sequence == bindparam("number"))
 
 
 class Made(NamedTuple):
-    """The number and the date of an event that a pen recorded."""
+    """The number and the date of an event that a writer recorded."""
 
     sequence: int
     at: str
 
 
-class Pen:
+class RecordWriter:
     """The right to append to the record, for the length of one transaction.
 
-    Events are linked and written when the pen is put down. The last one carries the digest of all that can
-    still be used after the transaction, so every change of a row goes through the pen.
+    Events are linked and written when it finishes. The last one carries the digest of all that can
+    still be used after the transaction, so every change of a row goes through the writer.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Pen:
             self._settings = None
             forget(self._connection)
 
-    def put_down(self) -> None:
+    def finish(self) -> None:
         """Write the events and move the head, which must still be where it was found; a server commits it."""
         if not self._pending:
             return

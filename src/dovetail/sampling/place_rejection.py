@@ -43,7 +43,7 @@ class Checks(NamedTuple):
     """The numbers that places are checked with, by row; row 0 stands for no check.
 
     `shares` are 2^32·c and `units` are 2^(64-m), so that unit·j is 2^64·y; they are 0 where that is less than
-    1. Below the lower bound of the inequality less 2^40 a number refuses, from the lower bound and `over` on
+    1. Below the lower bound of the inequality less 2^40 a number rejects, from the lower bound and `over` on
     it keeps.
     """
 
@@ -75,10 +75,10 @@ class Checks(NamedTuple):
             return True
         if word + _LOST < fall:
             return False
-        return not Uniform(word, source).below(self.refusal(place, row))
+        return not Uniform(word, source).below(self.rejection(place, row))
 
-    def refusal(self, place: int, row: int) -> Enclosure:
-        """Return the enclosure of the chance that a checked place is refused."""
+    def rejection(self, place: int, row: int) -> Enclosure:
+        """Return the enclosure of the chance that a checked place is rejected."""
         rate, share = self.rows[row][0], self.shares.item(row)
 
         def enclosure(bits: int) -> Any:

@@ -1,6 +1,6 @@
 """Exact sums of exp(-k²/(2·sigma²)) over the integers, as Arb balls.
 
-A narrow bell is summed term by term, and a geometric series bounds what is left. A wide one is summed by
+Narrow weights are summed term by term, and a geometric series bounds what is left. Wide ones are summed by
 the Euler-Maclaurin formula: its derivatives are Hermite polynomials, so the remainder has a bound too (by
 Cramér's inequality |He_n(t)| <= 1.0865·sqrt(n!)·exp(t²/4)). Both give balls that certainly hold the sum.
 """
@@ -17,13 +17,13 @@ from flint import arb, ctx
 from .balls import ball
 
 _WIDE = 1024
-# The table of a narrow bell reaches to where the tail is about 2^-80; samplers ask for little beyond.
+# The table of narrow weights reaches to where the tail is about 2^-80; samplers ask for little beyond.
 _TABLE_BITS = 80
 _MOST_ORDERS = 512
 
 
 @dataclass(frozen=True)
-class Bell:
+class GaussianSums:
     """The weights exp(-k²/(2·sigma²)) for all integers k."""
 
     sigma: Fraction

@@ -1,4 +1,4 @@
-"""Settle the draws that the tables leave open: by thresholds of 64 bits, and rigorously where those tie."""
+"""Decide the draws that the tables leave open: by thresholds of 64 bits, and rigorously where those tie."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .uniform import Uniform, last_above
 
 _MIDDLE = 1 << 63
 ONE_BY_ONE = 12
-"""So many open draws are settled one by one in the time that arrays take for any number."""
+"""So many open draws are decided one by one in the time that arrays take for any number."""
 
 
-def settled(
+def decide(
     tables: Tables, heads: NDArray[np.uint16], tails: NDArray[Any], source: BitSource
 ) -> tuple[NDArray[np.int64], dict[int, int]]:
     """Return the draws that begin with the given words of blocks and places.
@@ -51,13 +51,13 @@ def _checked(
     # Left of 0, the complement counts outwards.
     outwards = places ^ masks * (steps < tables.spans.middle)
     words = np.frombuffer(source.read(8 * steps.size), dtype="<u8")
-    refused = (~tables.checks.keep(outwards, rows, words, source)).nonzero()[0]
-    if refused.size:
-        fresh = np.empty(refused.size, tables.place_kind)
+    rejected = (~tables.checks.keep(outwards, rows, words, source)).nonzero()[0]
+    if rejected.size:
+        fresh = np.empty(rejected.size, tables.place_kind)
         source.fill(fresh)
-        places[refused] = fresh & masks.take(refused)
-        coins = np.frombuffer(source.read(4 * refused.size), dtype="<u4")
-        again = refused[coins < tables.checks.shares.take(rows.take(refused))]
+        places[rejected] = fresh & masks.take(rejected)
+        coins = np.frombuffer(source.read(4 * rejected.size), dtype="<u4")
+        again = rejected[coins < tables.checks.shares.take(rows.take(rejected))]
         if again.size > ONE_BY_ONE:
             places[again] = _checked(tables, steps[again], places[again], source)
         else:
@@ -68,7 +68,7 @@ def _checked(
     return places
 
 
-def settled_one(tables: Tables, head: int, tail: int, source: BitSource) -> int:
+def decide_one(tables: Tables, head: int, tail: int, source: BitSource) -> int:
     """Return the draw that begins with a 16-bit word and the word of its place."""
     word = (head << 48) | (int.from_bytes(source.read(8), "little") >> 16)
     step = tables.steps.locate_one(word)

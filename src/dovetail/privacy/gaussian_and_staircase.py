@@ -19,8 +19,8 @@ from .dominating_pairs import shift_loss_of
 # The listed losses of a Gaussian reach this many sigma; beyond it lies a mass of 1e-43.
 _REACH = 14
 _MOST_LISTED = 1 << 20
-# A bucket of a wide bell is then at most a 2,000th of sigma wide.
-_MOST_OF_A_BELL = 1 << 17
+# A bucket of a wide Gaussian is then at most a 2,000th of sigma wide.
+_MOST_BUCKETS = 1 << 17
 # A shift of so many sigma has a mean loss of 5e7; larger ones leave what floats can tell apart.
 _WIDEST = 10_000
 
@@ -36,14 +36,14 @@ class GaussianMoments:
         """Return an upper bound on ln E exp(order·L).
 
         With m = order·shift, exp(order·L)·p(k) = exp((order + order²)·shift²/(2·sigma²))·p(k + m), and the
-        sum of the bell over the integers moved by m is largest for whole m (Canonne, Kamath, Steinke 2020).
+        sum of weights over the integers moved by m is largest for whole m (Canonne, Kamath, Steinke 2020).
         """
         exact = Fraction(order)
         growth = (exact + exact * exact) * self.shift * self.shift * self.noise.exponent
         return upper(lambda: ball(growth))
 
     def log_mean_exp_size(self) -> float:
-        """Return an upper bound on ln E exp|L|: Q's mass where L <= 0, a moved bell's elsewhere."""
+        """Return an upper bound on ln E exp|L|: Q's mass where L <= 0, the moved weights' elsewhere."""
         shift = self.shift
 
         def below(k: int) -> arb:
@@ -80,7 +80,7 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
     unit = step * noise.exponent
     beyond = upper(lambda: 2 * noise._tail_here(last + 1))
     ranges = None
-    if 2 * last < _MOST_OF_A_BELL:
+    if 2 * last < _MOST_BUCKETS:
         k = np.arange(-last, last + 1)
         masses = np.asarray(noise.log_pmf(k))
         pad = (np.abs(masses) + 16) * 4 * ROUNDING
@@ -96,7 +96,7 @@ def _buckets(noise: DiscreteGaussian, shift: int, last: int) -> tuple[Ints, Floa
 
     The low end may take E_P[exp(high - L) - 1]/(exp(high - low) - 1) of the mass; less is the safe side.
     """
-    width = -(-4 * last // _MOST_OF_A_BELL)
+    width = -(-4 * last // _MOST_BUCKETS)
     first = np.arange(-last, last + 1, width)
     end = np.minimum(first + width - 1, last)
     whole = _log_masses(noise, first, end)

@@ -49,7 +49,7 @@ def expect_integer(log_tail: Function, log_density: Function, cost: Function) ->
         total += float(np.sum(terms))
         size += float(np.sum(np.abs(terms)))
         far += float(np.sum(np.abs(terms[k > far_out])))
-    return _settled(total, size, far, cost)
+    return _converged(total, size, far, cost)
 
 
 def expect_real(decay: Decay, log_sf: Function, log_density: Function, cost: Function) -> float:
@@ -74,7 +74,7 @@ def expect_real(decay: Decay, log_sf: Function, log_density: Function, cost: Fun
     while len(a):
         middle = (a + b) / 2
         left, right = _panels(log_density, cost, a, middle), _panels(log_density, cost, middle, b)
-        with np.errstate(invalid="ignore"):  # an infinite part is refused by `_settled`
+        with np.errstate(invalid="ignore"):  # an infinite part is refused by `_converged`
             error = np.abs(whole - left - right)
         scale_now = size + float(np.sum(np.abs(left) + np.abs(right)))
         rough = (
@@ -95,7 +95,7 @@ def expect_real(decay: Decay, log_sf: Function, log_density: Function, cost: Fun
                 "a function without countless jumps or waves on the scale of the noise",
                 "Use an integer noise: round it, or put it on a lattice.",
             )
-    return _settled(total, size, far, cost)
+    return _converged(total, size, far, cost)
 
 
 @cache
@@ -117,7 +117,7 @@ def _panels(log_density: Function, cost: Function, a: Floats, b: Floats) -> Floa
 
 
 def _both_sides(cost: Callable[[Any], Any], x: Any, weight: Floats) -> Floats:
-    """Return (cost(x) + cost(-x))·weight; an infinite cost of no weight is left to `_settled`."""
+    """Return (cost(x) + cost(-x))·weight; an infinite cost of no weight is left to `_converged`."""
     with np.errstate(over="ignore", invalid="ignore"):
         costs = [np.broadcast_to(np.asarray(cost(side), np.float64), x.shape) for side in (x, -x)]
         if np.isnan(costs).any():
@@ -134,7 +134,7 @@ def _reach(log_tail: Callable[[float], float], start: float) -> tuple[float, flo
     )
 
 
-def _settled(total: float, size: float, far: float, cost: Callable[[Any], Any]) -> float:
+def _converged(total: float, size: float, far: float, cost: Callable[[Any], Any]) -> float:
     """Return the total, unless what lies farthest out still matters: then more lies beyond it."""
     if not (np.isfinite(size) and far <= _NEGLIGIBLE * size):
         raise InvalidParameter(

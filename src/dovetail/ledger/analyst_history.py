@@ -14,7 +14,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.privacy.charge import Charge
 
 from .keys import past
-from .pen import event_at
+from .record_writer import event_at
 from .registry import first_name
 from .requests import open_attempt
 from .schema import plans, requests
