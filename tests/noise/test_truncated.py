@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric, Laplace, TruncatedGeometric, TruncatedLaplace, from_dict
+from dovetail.noise import (
+    Geometric,
+    Laplace,
+    PiecewiseLaplace,
+    TruncatedGeometric,
+    TruncatedLaplace,
+    from_dict,
+)
 
 
 @pytest.mark.parametrize(("epsilon", "bound"), [(0.3, 10), (2, 1), (0.01, 500)])
@@ -75,3 +82,11 @@ def test_they_survive_storage_and_pickling() -> None:
 def test_the_bound_of_a_geometric_is_a_whole_number(bound: object) -> None:
     with pytest.raises(InvalidParameter, match="bound="):
         TruncatedGeometric(1, bound)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", [TruncatedLaplace(1, 10), Laplace(1)])
+def test_every_place_of_an_array_gets_a_draw_of_its_own(noise: TruncatedLaplace | PiecewiseLaplace) -> None:
+    out = np.zeros((20, 5))
+    assert noise.sample(out=out) is out
+    assert len(np.unique(out)) > 90
+    assert isinstance(noise.sample(), float)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dovetail.errors import GoalUnreachable
-from dovetail.online.calibration import Shares, Terms, base_only, calibrate, keeps
+from dovetail.online.calibration import Shares, Terms, base_only, calibrate
 from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget
+from dovetail.workloads.planning import keeps
 
 APPROXIMATE = Budget.approximate(1, "1e-6")
 PURE = Budget.pure(1)
@@ -52,7 +53,7 @@ def test_with_measured_answers_the_promise_holds_too(updates: int, alpha: int, s
 )
 def test_a_calibrated_run_keeps_its_budget_and_uses_it(budget: Budget, terms: Terms) -> None:
     found = calibrate(budget, terms)
-    assert keeps(found.loss, budget)
+    assert keeps([found.loss], budget)
     assert (found.base is None) == (terms.tables == 0)
     assert found.guard.counts_rows == (terms.tables == 0)
     if budget.currency == "approximate":
@@ -96,7 +97,7 @@ def test_what_no_budget_pays_is_said() -> None:
 @pytest.mark.parametrize("budget", [PURE, APPROXIMATE, Budget.zeta("0.3", max_epsilon=1)])
 def test_a_base_alone_keeps_the_budget(budget: Budget) -> None:
     found = base_only(budget, Terms(0, tables=3, neighbours="replace"))
-    assert keeps(found.loss, budget)
+    assert keeps([found.loss], budget)
     assert found.guard is None
 
 
@@ -112,4 +113,4 @@ def test_a_base_of_persons_has_noise_that_is_worst_where_all_their_rows_share_a_
     found = calibrate(budget, terms) if updates else base_only(budget, terms)
     assert found.base is not None
     assert grows_outward(found.base)
-    assert keeps(found.loss, budget)
+    assert keeps([found.loss], budget)

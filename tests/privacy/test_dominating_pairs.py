@@ -73,3 +73,10 @@ def test_a_sensitivity_is_as_large_as_numbers_hold_and_whole_for_whole_noise() -
     for noise, wrong in ((Geometric(1), 2**62 + 1), (Geometric(1), "0.5"), (Laplace(1), 10**301), (5, 1)):
         with pytest.raises(InvalidParameter):
             shift_atoms(noise, wrong)  # type: ignore[arg-type]
+
+
+def test_an_outcome_too_rare_for_a_float_still_has_an_infinite_loss() -> None:
+    rare = Fraction(1, 10**400)
+    forward, backward = atoms_from_pmfs([1 - rare, rare], [1, 0])
+    assert (forward.infinite, forward.worst) == (5e-324, float("inf"))
+    assert backward.infinite == 0

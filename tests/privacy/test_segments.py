@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 import mpmath
 import numpy as np
 import pytest
 
-from dovetail.noise import Geometric, TruncatedGeometric
+from dovetail.noise import Geometric, TruncatedGeometric, TruncatedLaplace
 from dovetail.privacy import privacy_loss
 from dovetail.privacy.clamped import clamped_loss
 
@@ -66,3 +67,17 @@ def test_a_truncated_noise_that_is_clamped_gives_each_side_what_the_other_cannot
         for way, mine, other in ((loss.forward, *shown), (loss.backward, *shown[::-1])):
             exact = mpmath.fsum(mass for place, mass in mine.items() if place not in other)
             assert 0 <= mpmath.mpf(way.infinite()) - exact < 1e-12
+
+
+@pytest.mark.parametrize(
+    "noise", [TruncatedGeometric(1, 1000), TruncatedGeometric(300, 5), TruncatedLaplace(1, 900)]
+)
+def test_outcomes_too_rare_for_a_float_still_have_an_infinite_loss(
+    noise: TruncatedGeometric | TruncatedLaplace,
+) -> None:
+    """A noise cut at 1,000 scales gives the outcomes beside its end with a chance of exp(-1000)."""
+    loss = privacy_loss(noise)
+    assert loss.epsilon == loss.zeta == loss.renyi(2) == inf
+    assert loss.compose(10).epsilon == inf
+    assert 0 < loss.delta(2 * noise.epsilon) < 1e-300
+    assert loss.charge().epsilon is None

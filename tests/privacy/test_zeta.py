@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import cosh, exp, inf, log, nan, sqrt
 
 import mpmath
@@ -263,3 +264,22 @@ def test_published_zeta_is_exact_for_standard_noise():
 def test_published_zeta_is_refused_where_the_paper_has_none(noise):
     with pytest.raises(InvalidParameter):
         published_zeta(noise)
+
+
+magnitudes = st.tuples(st.integers(1, 999), st.integers(-18, 2)).map(
+    lambda pair: Fraction(pair[0]) * Fraction(10) ** pair[1] / 1000
+)
+
+
+@given(magnitudes, magnitudes)
+def test_the_bound_on_delta_is_rounded_up_from_the_least_to_the_largest(
+    zeta: Fraction, epsilon: Fraction
+) -> None:
+    with mpmath.workdps(60):
+        z, e = (mpmath.mpf(each.numerator) / each.denominator for each in (zeta, epsilon))
+        ratio = mpmath.exp(e)
+        if ratio <= mpmath.cosh(z):
+            exact = ratio * mpmath.expm1(z - e) / (mpmath.exp(z) + 1)
+        else:
+            exact = mpmath.expm1(z) / (2 * (ratio + mpmath.sqrt(ratio**2 - 1)))
+        assert exact <= delta_from_zeta(zeta, epsilon) <= exact * (1 + mpmath.mpf("1e-12"))

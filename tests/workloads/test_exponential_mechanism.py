@@ -103,3 +103,11 @@ def test_ranks_stay_within_their_bound() -> None:
 def test_q_lies_strictly_between_0_and_1(q: object) -> None:
     with pytest.raises(InvalidParameter, match="q="):
         QuantileChoice(q, 1)  # type: ignore[arg-type]
+
+
+def test_scores_of_many_rows_and_a_long_q_do_not_wrap_around() -> None:
+    choice = QuantileChoice(Fraction(10**15 - 1, 10**15), 1)
+    cells = [10**6, 3 * 10**6]
+    above, below = choice.q.numerator, choice.q.denominator
+    assert choice.scores(np.array(cells)).tolist() == [above * 4 * 10**6 - below * 10**6, 0]
+    assert choice.draw(np.array(cells), Recording(bytes(64))) == 1

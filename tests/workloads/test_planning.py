@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations, product
+from math import inf
 
 import numpy as np
 import pytest
@@ -265,3 +267,16 @@ def test_residuals_that_take_too_long_to_price_are_not_tried() -> None:
     noise = Geometric("0.01")
     found = plan(many, Budget.pure(1), lambda name, tables: noise, {"geometric": noise})
     assert {candidate.strategy.kind for candidate in found} == {"plain", "joint"}
+
+
+def test_a_limit_is_kept_exactly_and_not_to_the_nearest_float() -> None:
+    """The float nearest to a tenth is above it; a loss of just that delta does not keep a tenth."""
+
+    class Loss:
+        worst, zeta = inf, 0.1
+
+        def delta(self, epsilon: Fraction) -> float:
+            return 0.1
+
+    for budget in (Budget.approximate(1, "0.1"), Budget.zeta("0.1", max_epsilon=9)):
+        assert not keeps([Loss()], budget)  # type: ignore[list-item]

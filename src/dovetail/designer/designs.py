@@ -10,6 +10,7 @@ from math import exp, inf
 from typing import Any
 
 from dovetail.check import Real
+from dovetail.exact import float_up
 from dovetail.exact.decimals import finite
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
@@ -80,7 +81,7 @@ class Design:
         """Return a JSON-ready form; null means without bound."""
         together = {
             "epsilon": finite(self.total.epsilon),
-            "zeta_at_most": finite(self.queries * self.loss.zeta),
+            "zeta_at_most": finite(_times(self.loss.zeta, self.queries)),
         }
         if self.point is not None:
             epsilon, delta = self.point
@@ -265,6 +266,11 @@ def _least_quantile(task: Task) -> Certified | None:
             return best if last is None or last.noise.quantile_abs(level) > bar else last
         best = better
     return best
+
+
+def _times(bound: float, uses: int) -> float:
+    """Return so many times an upper bound, rounded up."""
+    return bound if bound == inf else float_up(uses * Fraction(bound))
 
 
 def explanation(design: Design) -> str:

@@ -1,6 +1,6 @@
 """What number is this, precisely? Rigorous enclosures and exact sums."""
 
-from .balls import above, ball, lower, nearest, precision, refined, upper
+from .balls import above, ball, float_down, float_up, lower, nearest, precision, refined, upper
 from .decay import Decay, Slab, Stretch
 from .potential import Potential
 
@@ -11,6 +11,8 @@ __all__ = [
     "Stretch",
     "above",
     "ball",
+    "float_down",
+    "float_up",
     "lower",
     "nearest",
     "precision",

@@ -91,6 +91,25 @@ def lower(formula: Callable[[], arb]) -> float:
     return 0.0 - above(refined(lambda: -formula(), negligible=_UNDERFLOW))
 
 
+def float_up(value: Fraction | float) -> float:
+    """Return the least float that is not below the value.
+
+    >>> float_up(Fraction(1, 10)), float_up(Fraction(3, 10))
+    (0.1, 0.30000000000000004)
+    """
+    number = float(value)
+    return nextafter(number, inf) if number < value else number
+
+
+def float_down(value: Fraction | float) -> float:
+    """Return the largest float that is not above the value.
+
+    >>> float_down(Fraction(1, 10)), float_down(Fraction(3, 10))
+    (0.09999999999999999, 0.3)
+    """
+    return -float_up(-value)
+
+
 def above(value: arb) -> float:
     """Return a float that no point of the ball exceeds."""
     if value.is_nan():

@@ -12,19 +12,17 @@ from functools import cached_property
 from math import floor, gcd, lcm
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dovetail import check, sampling
+from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Potential, Slab, Stretch
 
+from .arrays import Floats
 from .decaying import DecayingNoise
 from .geometric import PiecewiseGeometric, pieces
 from .piecewise import listing, read
-from .real import RealNoise
+from .real import RealNoise, lattice_draws
 
 # The lattice of `sample` is this fine a part of the noise's smallest scale.
 FINENESS = 2**20
@@ -106,19 +104,13 @@ class PiecewiseLaplace(RealNoise):
         )
         return common / -(-common // finest)
 
-    def sample(
-        self, size: int | tuple[int, ...] | None = None, *, out: Any = None
-    ) -> float | NDArray[np.float64]:
+    def sample(self, size: int | tuple[int, ...] | None = None, *, out: Any = None) -> float | Floats:
         """Draw on the lattice of `lattice_step()`: exactly the lattice's noise, as floats.
 
         Real numbers cannot be drawn; a release names its own lattice with `on_lattice`.
         """
         step = self.lattice_step()
-        if size is None and out is not None:
-            size = out.shape
-        whole = sampling.sample(self.on_lattice(step), size)
-        result: float | NDArray[np.float64] = np.multiply(whole, float(step), out=out)
-        return result if size is not None or out is not None else float(result)
+        return lattice_draws(self.on_lattice(step), step, size, out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data from which `from_dict` makes the same noise again."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dovetail.exact import Decay
 from dovetail.exact.bisection import least_float
+from dovetail.sampling import Law, sample
 
 from .arrays import Floats, blockwise, one_minus
 from .decay_floats import DecayTable
@@ -96,3 +97,13 @@ class RealNoise(Noise):
         0.5
         """
         return expect_real(self.decay, self._log_sf, self._log_density, cost)
+
+
+def lattice_draws(whole: Law, step: Fraction, size: int | tuple[int, ...] | None, out: Any) -> float | Floats:
+    """Draw an integer noise, as multiples of `step`; without a size, as many as `out` holds."""
+    if size is None and out is not None:
+        size = out.shape
+    if size is None:
+        return sample(whole) * float(step)
+    drawn: Floats = np.multiply(sample(whole, size), float(step), out=out)
+    return drawn

@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
-from dovetail import check, sampling
+from dovetail import check
 from dovetail.check import Real
 from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Stretch
@@ -24,7 +23,7 @@ from .arrays import Floats
 from .decaying import DecayingNoise
 from .laplace import FINENESS
 from .piecewise import read, shown
-from .real import RealNoise
+from .real import RealNoise, lattice_draws
 
 _EPSILON = "Give the rate of the noise before it is cut, for example 0.5."
 _BOUND = "Give the largest noise, for example 10."
@@ -145,14 +144,10 @@ class TruncatedLaplace(RealNoise):
         """Return the spacing that `sample` uses: about 2^-20 of the scale, and a divisor of the bound."""
         return self.bound / -(-self.bound * self.epsilon * FINENESS // 1)
 
-    def sample(
-        self, size: int | tuple[int, ...] | None = None, *, out: Any = None
-    ) -> float | NDArray[np.float64]:
+    def sample(self, size: int | tuple[int, ...] | None = None, *, out: Any = None) -> float | Floats:
         """Draw on the lattice of `lattice_step()`, for comparison only."""
         step = self.lattice_step()
-        whole = sampling.sample(TruncatedGeometric(self.epsilon * step, self.bound / step), size)
-        result: float | NDArray[np.float64] = np.multiply(whole, float(step), out=out)
-        return result if size is not None or out is not None else float(result)
+        return lattice_draws(TruncatedGeometric(self.epsilon * step, self.bound / step), step, size, out)
 
     def stretched(self, d: Real) -> TruncatedLaplace:
         """Return the noise with rate / d and bound · d."""

@@ -19,6 +19,7 @@ from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
 from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
+from dovetail.workloads.planning import keeps
 
 from .guard import Guard, Neighbours
 from .response_curve import ResponseCurve
@@ -211,7 +212,7 @@ def base_only(budget: Budget, terms: Terms) -> Calibrated:
         alone = Geometric(_short(float(budget.epsilon_limit) / uses))
         noises = [alone, *(noise for noise in noises if grows_outward(noise))]
     tried = (Calibrated(None, noise, terms) for noise in sorted(noises, key=lambda noise: noise.variance()))
-    return next(each for each in tried if keeps(each.loss, budget))
+    return next(each for each in tried if keeps([each.loss], budget))
 
 
 def _pure(budget: Budget, start: Shares, terms: Terms) -> Calibrated | None:
@@ -272,7 +273,7 @@ def _largest(make: Callable[[float], Calibrated], budget: Budget, most: float = 
     """Return the run that spends the largest part, up to `most`, and certainly keeps the budget."""
     for part in _halving(most):
         found = make(part)
-        if keeps(found.loss, budget):
+        if keeps([found.loss], budget):
             low, high = part, most
             break
     else:
@@ -280,7 +281,7 @@ def _largest(make: Callable[[float], Calibrated], budget: Budget, most: float = 
     while high - low > _CLOSE:
         middle = (low + high) / 2
         tried = make(middle)
-        low, high, found = (middle, high, tried) if keeps(tried.loss, budget) else (low, middle, found)
+        low, high, found = (middle, high, tried) if keeps([tried.loss], budget) else (low, middle, found)
     return found
 
 
@@ -289,15 +290,6 @@ def _halving(most: float) -> Iterator[float]:
     for _ in range(12):
         yield part
         part *= 0.97 if part > 0.9 else 0.5
-
-
-def keeps(loss: PrivacyLoss, budget: Budget) -> bool:
-    """Say whether a loss certainly keeps a budget."""
-    if budget.currency == "approximate":
-        return loss.delta(budget.epsilon_limit) <= float(budget.delta_limit)
-    if budget.zeta_limit is not None and loss.zeta > budget.zeta_limit:
-        return False
-    return loss.worst <= budget.epsilon_limit
 
 
 def _at_order(budget: Budget, order: float) -> Renyi | None:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 # What the numbers rest on; the edges (command line, ledger, sessions) do not change them.
-_NUMERIC = ("exact", "sampling", "noise", "privacy", "designer")
+_NUMERIC = ("exact", "sampling", "noise", "privacy", "designer", "workloads", "pricing", "online")
 
 
 @cache
@@ -30,9 +30,8 @@ def _numeric_version() -> str:
     digest = sha256()
     for package in _NUMERIC:
         folder = files("dovetail").joinpath(package)
-        for path in sorted(
-            (each for each in folder.iterdir() if each.name.endswith(".py")), key=lambda p: p.name
-        ):
+        kept = (each for each in folder.iterdir() if each.name.endswith((".py", ".json")))
+        for path in sorted(kept, key=lambda each: each.name):
             digest.update(path.read_bytes())
     digest.update(files("dovetail").joinpath("datasets", "adult.parquet").read_bytes())
     return digest.hexdigest()

@@ -136,7 +136,7 @@ def _by_scale(shape: dv.noise.PiecewiseGeometric) -> Callable[[], dv.online.Guar
         low, high = 3.0, 9.0
         while high / low > 1.003:
             middle = sqrt(low * high)
-            kept = at(middle).loss().delta(_EPSILON) <= float(_DELTA)
+            kept = at(middle).loss().delta(_EPSILON) <= _DELTA
             low, high = (low, middle) if kept else (middle, high)
         return at(high)
 

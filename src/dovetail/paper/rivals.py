@@ -26,7 +26,7 @@ class Guarantee:
         total = dv.privacy_loss(noise).compose(self.uses)
         if self.delta is None:
             return total.worst <= Fraction(self.epsilon)
-        return total.delta(self.epsilon) <= float(self.delta)
+        return total.delta(self.epsilon) <= Fraction(self.delta)
 
     @property
     def sense(self) -> str:

@@ -21,6 +21,8 @@ Ints: TypeAlias = NDArray[np.int64]
 # A few roundings of numbers of size s err by at most s times this.
 ROUNDING = 2.0**-50
 BLUR = 2.0**-48
+# The least mass that a float holds: what is smaller still is not nothing.
+LEAST_MASS = 5e-324
 _LARGEST_STEP = 2**52
 
 

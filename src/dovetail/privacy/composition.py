@@ -10,6 +10,7 @@ from math import exp, expm1, floor, inf, isinf, log, log1p, nextafter
 import numpy as np
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact import float_down, float_up
 
 from .atoms import ROUNDING, Atoms, Floats, log_sum_up
 from .curve import Curve
@@ -113,8 +114,7 @@ class OneWay:
 
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon whose delta is at most `delta`; it never grows with delta."""
-        worst = float(self.worst())
-        worst = nextafter(worst, inf) if self.worst() > worst else worst
+        worst = float_up(self.worst())
         if delta >= 1:
             return 0.0
         if delta <= 0 or (isinf(worst) and delta <= self.infinite()):
@@ -233,12 +233,9 @@ def _listed_curve(atoms: Atoms) -> Curve:
 
 def _beyond(losses: Placed, limit: Fraction, infinite: float) -> tuple[float, float]:
     """Return the chance that a sum of losses is above a limit, and the float that stood for the limit."""
-    point = float(limit)
-    if losses.finest.exact:
-        # A value is off by rounding only, and a tie is not above.
-        point += abs(point) * 4 * ROUNDING
-    elif point > limit:
-        point = nextafter(point, -inf)
+    # On an exact lattice a value is off by rounding only, and a tie is not above.
+    more = abs(limit) * Fraction(4 * ROUNDING)
+    point = float(limit + more) if losses.finest.exact else float_down(limit)
     return Profile(losses, infinite).above(point), point
 
 
@@ -249,8 +246,7 @@ def _chance(atoms: Atoms, limit: Fraction, infinite: float, *, mirrored: bool = 
         masses = atoms.log_masses[steps > floor(limit / atoms.unit)]
     else:
         ranges = atoms.all_ranges().mirrored() if mirrored else atoms.all_ranges()
-        point = float(limit)
-        masses = ranges.log_masses[ranges.high > (point if point <= limit else nextafter(point, -inf))]
+        masses = ranges.log_masses[ranges.high > float_down(limit)]
     if not len(masses):
         return min(infinite, 1.0)
     total = log_sum_up(masses, np.zeros_like(masses))

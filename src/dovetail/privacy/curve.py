@@ -8,9 +8,7 @@ from math import exp, expm1, inf, log, log1p, nextafter
 
 import numpy as np
 
-from .atoms import ROUNDING, Floats
-
-_NEVER = 5e-324
+from .atoms import LEAST_MASS, ROUNDING, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ class Curve:
         slope = np.exp(np.minimum(self._log_slopes[at], 700.0))
         rest = np.expm1(np.minimum(epsilons - self.values[at], 0.0))
         tail = np.exp(np.minimum(self._log_deltas[at], 700.0)) - slope * rest
-        found = np.nextafter((tail + _NEVER) * (1 + self._excess) + self.constant, inf)
+        found = np.nextafter((tail + LEAST_MASS) * (1 + self._excess) + self.constant, inf)
         return np.minimum(np.where(beyond, self.constant, found), 1.0)
 
     def epsilon(self, delta: float) -> float:

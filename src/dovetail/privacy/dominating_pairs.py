@@ -23,7 +23,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay
 from dovetail.noise import IntegerNoise, Noise
 
-from .atoms import ROUNDING, Atoms, on_values
+from .atoms import LEAST_MASS, ROUNDING, Atoms, on_values
 from .segments import shift_loss
 
 Masses: TypeAlias = Sequence[Real] | Mapping[Any, Real] | NDArray[Any]
@@ -98,7 +98,7 @@ def _listed(p: list[Fraction], q: list[Fraction]) -> Atoms:
     values = logs[:, 0] - logs[:, 1] + size * ROUNDING
     slack = 2 * float(np.max(size, initial=0.0)) * ROUNDING
     worst = float(np.max(values, initial=-inf))
-    bound = float(infinite) * (1 + ROUNDING)
+    bound = max(float(infinite) * (1 + ROUNDING), LEAST_MASS) if infinite else 0.0
     return on_values(values, logs[:, 0] + size * ROUNDING, worst, infinite=bound, slack=slack)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact import float_down, float_up
 from dovetail.noise import Noise
 
 from . import gaussian_and_staircase  # noqa: F401 - tells how the losses of other kinds are computed
@@ -58,7 +59,7 @@ class PrivacyLoss:
     @property
     def epsilon(self) -> float:
         """The worst case: pure differential privacy."""
-        return _up(self.worst)
+        return float_up(self.worst)
 
     @property
     def worst(self) -> Fraction | float:
@@ -99,7 +100,7 @@ class PrivacyLoss:
         if not 1 < exact <= _LARGEST:
             raise InvalidParameter("order", order, "a number above 1, to 1e300", "Use .mean for order 1.")
         # A larger order has a larger divergence.
-        return min(max(one.renyi(_up(exact)) for one in self._ways), self.epsilon)
+        return min(max(one.renyi(float_up(exact)) for one in self._ways), self.epsilon)
 
     def delta(self, epsilon: Real) -> float:
         """Return the smallest delta for which the whole is (epsilon, delta)-differentially private.
@@ -114,10 +115,9 @@ class PrivacyLoss:
             raise InvalidParameter("epsilon", epsilon, "a number of at least 0")
         if exact >= self.worst:
             return 0.0
-        below = float(min(exact, _LARGEST))
         # A float stands for itself here, so that delta(epsilon_at(d)) is at most d.
-        if below > exact and not isinstance(epsilon, float):
-            below = nextafter(below, -inf)
+        near = min(exact, _LARGEST)
+        below = float(near) if isinstance(epsilon, float) else float_down(near)
         return max(one.delta(max(below, 0.0)) for one in self._ways)
 
     def epsilon_at(self, delta: Real) -> float:
@@ -130,9 +130,7 @@ class PrivacyLoss:
         exact = check.rational("delta", delta)
         if not 0 <= exact <= 1:
             raise InvalidParameter("delta", delta, "a number from 0 to 1")
-        below = float(exact)
-        below = below if below <= exact else nextafter(below, -inf)
-        return max(one.epsilon(below) for one in self._ways)
+        return max(one.epsilon(float_down(exact)) for one in self._ways)
 
     def above(self, epsilon: Real) -> float:
         """Return P(L > epsilon), the chance of an answer whose own loss is larger than epsilon.
@@ -177,7 +175,7 @@ class PrivacyLoss:
     def charge(self) -> Charge:
         """Return what a budget is charged: pure epsilon, zeta and the Rényi curve, rounded up."""
         zeta, worst, ways = self.zeta, self.worst, self._ways
-        top = _up(worst)
+        top = float_up(worst)
 
         def curve(order: int) -> Real:
             value = min(max(one.renyi(order) for one in ways), top)
@@ -249,8 +247,3 @@ def _joined(parts: tuple[tuple[Atoms, int], ...]) -> tuple[tuple[Atoms, int], ..
         known = uses.get(id(atoms), (atoms, 0))[1]
         uses[id(atoms)] = (atoms, known + count)
     return tuple(uses.values())
-
-
-def _up(value: Fraction | float) -> float:
-    number = float(value)
-    return nextafter(number, inf) if value > number else number

@@ -17,7 +17,18 @@ from flint import arb
 
 from dovetail.exact import Decay, Slab, nearest, upper
 
-from .atoms import ROUNDING, Atoms, Floats, Ints, LossRanges, common_unit, log_expm1, on_steps, on_values
+from .atoms import (
+    LEAST_MASS,
+    ROUNDING,
+    Atoms,
+    Floats,
+    Ints,
+    LossRanges,
+    common_unit,
+    log_expm1,
+    on_steps,
+    on_values,
+)
 
 MOST_LISTED = 4096
 _EVEN_BUCKETS = 2048
@@ -149,7 +160,7 @@ def shift_loss(decay: Decay, shift: Fraction, merged: Merged | None = None) -> A
     cut = cut if merged is None else merged.cut(cut)
     log_total = nearest(lambda: decay.total().log())
     losses = [segment for segment in cut if segment.q is not None]
-    infinite = sum(exp(_log_mass(s, decay, log_total)) for s in cut if s.q is None) * (1 + 64 * ROUNDING)
+    infinite = _infinite_mass([segment for segment in cut if segment.q is None], decay, log_total)
     if not losses:
         return on_values(np.empty(0), np.empty(0), inf, infinite=1.0)
     unit = _unit(losses) if decay.whole and merged is None else None
@@ -263,6 +274,14 @@ def _log_mass(segment: PieceOverlap, decay: Decay, log_total: float) -> float:
     spread = (0.0 if isinf(extent) else log(-expm1(-extent))) - log(unit)
     total = exponent + p.log_factor - log_total + spread
     return total + (abs(exponent) + abs(p.log_factor) + abs(log_total) + abs(spread) + 16) * ROUNDING
+
+
+def _infinite_mass(segments: list[PieceOverlap], decay: Decay, log_total: float) -> float:
+    """Return an upper bound on the mass that Q cannot give; never 0 where there is some."""
+    if not segments:
+        return 0.0
+    mass = sum(exp(_log_mass(segment, decay, log_total)) for segment in segments) * (1 + 64 * ROUNDING)
+    return max(mass, LEAST_MASS)
 
 
 def _unit(losses: list[PieceOverlap]) -> Fraction | None:

@@ -5,14 +5,16 @@ The exact zeta of a noise is `privacy_loss(noise).zeta`; that one is charged, ne
 
 from __future__ import annotations
 
-from math import cosh, exp, expm1, inf, isinf, log, log1p, nextafter, sqrt
+from math import exp, expm1, inf, isinf, log, log1p, nextafter, sinh, sqrt
 
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact import float_down, float_up
 from dovetail.exact.bisection import bracket
 from dovetail.noise import Noise, PiecewiseGeometric, RoundedLaplace
 
+from .atoms import ROUNDING
 from .loss import privacy_loss
 
 _FAMILIES = ("geometric", "rounded_laplace")
@@ -93,13 +95,13 @@ def delta_from_zeta(zeta: Real, epsilon: Real) -> float:
     >>> round(delta_from_zeta("0.328", 1), 4), round(delta_from_zeta("0.5", 0), 4)
     (0.037, 0.2449)
     """
-    mean = float(check.within("zeta", zeta, 0, _LARGEST))
-    worst = float(check.within("epsilon", epsilon, 0, _LARGEST))
+    mean = float_up(check.within("zeta", zeta, 0, _LARGEST))
+    worst = float_down(check.within("epsilon", epsilon, 0, _LARGEST))
     if not mean:
         return 0.0
-    if exp(worst) <= cosh(mean):
+    # cosh(mean) - 1 = 2·sinh(mean/2)²: near 0 the sides differ by far less than 1.
+    if expm1(worst) <= 2 * sinh(mean / 2) ** 2:
         bound = exp(worst) * expm1(mean - worst) / (exp(mean) + 1)
     else:
-        ratio = exp(worst)
-        bound = expm1(mean) / (2 * (ratio + sqrt(max(ratio * ratio - 1, 0.0))))
-    return min(nextafter(bound * (1 + 2.0**-48), inf), 1.0)
+        bound = expm1(mean) / (2 * (exp(worst) + sqrt(expm1(2 * worst))))
+    return min(nextafter(bound * (1 + (mean + 4) * ROUNDING), inf), 1.0)

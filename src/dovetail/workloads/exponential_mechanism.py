@@ -28,6 +28,8 @@ from dovetail.sampling.uniform import Enclosure, Uniform
 
 _Q = "Give a number between 0 and 1; 0.01 and 0.99 stand for the least and the largest value."
 _WORD = 64
+# With a longer denominator, the scores of many rows would not fit 64 bits.
+_LONGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,13 @@ class QuantileChoice:
         """By how much the log of a cell's chance falls with its score."""
         return self.epsilon / (2 * self.sensitivity)
 
-    def scores(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+    def scores(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return how far each cell is from being the quantile, in units of 1/denominator rows."""
-        upto = np.cumsum(np.asarray(cells, np.int64))
+        kind = np.int64 if self.q.denominator <= _LONGEST else object
+        upto = np.cumsum(np.asarray(cells, np.int64)).astype(kind)
         g = self.q.denominator * upto - self.q.numerator * upto[-1]
         before = np.concatenate([[-self.q.numerator * upto[-1]], g[:-1]])
-        return np.asarray(np.maximum(np.maximum(before, -g), 0), np.int64)
+        return np.asarray(np.maximum(np.maximum(before, -g), 0), kind)
 
     def draw(self, cells: NDArray[Any], source: BitSource | None = None) -> int:
         """Draw a cell, exactly, given the true count of every cell."""
@@ -81,8 +84,7 @@ class QuantileChoice:
     def rank_bound(self, cells: int, chance: Real) -> float:
         """Return how many rows the drawn cell may be off, but for `chance`, whatever the data are."""
         allowed = check.probability("chance", chance)
-        worst = log(cells / float(allowed)) / float(self.rate)
-        return worst / self.q.denominator
+        return log(cells / float(allowed)) / float(self.rate * self.q.denominator) * (1 + 1e-12)
 
 
 class _Law:

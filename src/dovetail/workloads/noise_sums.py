@@ -19,13 +19,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, gcd, inf, lcm, log, log2, nextafter, sqrt
+from math import exp, gcd, inf, lcm, log, log2, sqrt
 
 import numpy as np
 
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.exact import float_down
 from dovetail.noise import IntegerNoise
 
 from .cutoff import CutNoise, Floats, cut, variance
@@ -97,8 +98,7 @@ class NoiseSum:
         Weights that are short fractions of one unit need no rounding.
         """
         allowed = check.probability("chance", chance, _CHANCE)
-        share = float(allowed)
-        share = share if share <= allowed else nextafter(share, 0.0)
+        share = float_down(allowed)
         if not self.terms or share >= 0.5:
             return 0.0
         safe = self.chernoff(share)

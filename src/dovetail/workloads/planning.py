@@ -93,7 +93,7 @@ def keeps(losses: Sequence[PrivacyLoss], budget: Budget) -> bool:
 
 
 def _keeps(loss: PrivacyLoss, budget: Budget, quickly: bool) -> bool:
-    if budget.zeta_limit is not None and not Fraction(loss.zeta) <= budget.zeta_limit:
+    if budget.zeta_limit is not None and not loss.zeta <= budget.zeta_limit:
         return False
     if loss.worst <= budget.epsilon_limit:
         return True
@@ -102,7 +102,7 @@ def _keeps(loss: PrivacyLoss, budget: Budget, quickly: bool) -> bool:
     by_order = quickly and any(
         _log_delta(loss, budget, order) < log(budget.delta_limit) for order in _QUICK_ORDERS
     )
-    return by_order or Fraction(loss.delta(budget.epsilon_limit)) <= budget.delta_limit
+    return by_order or loss.delta(budget.epsilon_limit) <= budget.delta_limit
 
 
 def _log_delta(loss: PrivacyLoss, budget: Budget, order: int) -> float:
