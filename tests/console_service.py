@@ -56,11 +56,11 @@ def running(
 
     from dovetail.service.app import create_app
     from dovetail.service.registration import seed
-    from dovetail.service.settings import Declared, Settings
+    from dovetail.service.settings import DeclaredDataset, Settings
 
     whole = budget or Budget.approximate(9, "1e-6")
     about = {"title": "Adult census", "description": "People of the census of 1994."}
-    offered = declared or (Declared("adult", {"shipped": "adult"}, whole, about=about),)
+    offered = declared or (DeclaredDataset("adult", {"shipped": "adult"}, whole, about=about),)
     path = str(folder / "service.ledger")
     ledger = Ledger.create(path)
     (folder / "data").mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def running(
     for name in ("ann", "bob"):
         ledger.people.grant(name, offered[0].name, whole)
     app = create_app(settled, ledger)
-    app.service.offers.refresh(now=True)
+    app.service.served.refresh(now=True)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False))
     server.thread = threading.Thread(target=server.run, daemon=True)  # type: ignore[attr-defined]
     server.thread.start()  # type: ignore[attr-defined]

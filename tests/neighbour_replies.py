@@ -27,7 +27,7 @@ from dovetail.ledger import DatasetAccount
 from dovetail.online import opening, sparse_vector
 from dovetail.release import releaser
 from dovetail.release.mechanism import ReleasedCells
-from dovetail.service.settings import Declared, Limits
+from dovetail.service.settings import DeclaredDataset, Limits
 from service.conftest import Desk, House, open_house
 
 SCHEMA = dv.Schema(
@@ -108,7 +108,7 @@ def opened_tables(folder: Path, **options: Any) -> House:
         ]
         place = folder / f"t{number}.parquet"
         parquet.write_table(pyarrow.table(columns, names=["who", "x", "pay", "k", "c", "y"]), place)
-        given = Declared(f"t{number}", {"path": str(place)}, dv.Budget.pure(10**4), SCHEMA.to_toml())
+        given = DeclaredDataset(f"t{number}", {"path": str(place)}, dv.Budget.pure(10**4), SCHEMA.to_toml())
         declared.append(replace(given, **options))
     house = open_house(folder, declared=tuple(declared), limits=Limits(rate="100000/minute"))
     for each in declared:

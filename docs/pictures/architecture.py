@@ -13,7 +13,7 @@ SAYS = {
     "paper": "every table and figure of the paper",
     "session": "joins engine, ledger and noise",
     "client": "the same questions over HTTP",
-    "asking": "the asking methods, with every way to pay",
+    "session_methods": "the methods that ask, with every way to pay",
     "ledger": "what was spent and by whom, durably",
     "online": "very many counts for one payment",
     "release": "reserve, read, draw, store, show",

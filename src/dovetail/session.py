@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
-from dovetail.asking.marginals import AskingMarginals
 from dovetail.check import Real, choice
 from dovetail.engines import Source
 from dovetail.engines.versions import written
@@ -25,6 +24,7 @@ from dovetail.query.field import Field
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, protected
 from dovetail.query.protection import persons
 from dovetail.release.plans import open_plan
+from dovetail.session_methods.marginals import MarginalMethods
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("dovetail.session")
 
 
-class Session(AskingMarginals):
+class Session(MarginalMethods):
     """Ask a table questions within a privacy budget that outlives the session.
 
     `source` is a path, a table in memory or a `Source`. `schema`, or a TOML file beside the data, says what
@@ -184,7 +184,7 @@ class Session(AskingMarginals):
         return replace(made, stored=releaser.offered(made)) if stored else made
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:
-        from dovetail.pricing.costly import check_costly
+        from dovetail.pricing.costly_answers import check_costly
 
         self._check_open()
         quoted = self._quoted(queries, payment)

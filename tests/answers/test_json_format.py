@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dovetail as dv
 from dovetail.answers import Answer, RangeAnswer, json_schema
-from dovetail.answers.numbers import written_numbers
+from dovetail.answers.number_formats import written_numbers
 from dovetail.answers.table import TableAnswer
 from dovetail.errors import InvalidParameter
 from dovetail.query.measures import Bar

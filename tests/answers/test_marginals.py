@@ -15,7 +15,7 @@ import pytest
 import dovetail as dv
 from dovetail.answers.synthetic import LABEL
 from dovetail.noise import Geometric
-from dovetail.release.recall import recalled
+from dovetail.release.stored_answers import recalled
 
 SCHEMA = dv.Schema(
     [

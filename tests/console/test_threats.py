@@ -23,7 +23,7 @@ WORSE = '"><script>window.hacked=1</script>'
 @pytest.fixture
 def hostile(tmp_path: Path) -> Iterator[Running]:
     """Serve data whose columns, values, title and description are scripts."""
-    from dovetail.service.settings import Declared
+    from dovetail.service.settings import DeclaredDataset
 
     file = tmp_path / "evil.csv"
     file.write_text('kind,"' + BAD.replace('"', '""') + '"\n' + f"{BAD},1\n" * 30, encoding="utf-8")
@@ -34,7 +34,7 @@ def hostile(tmp_path: Path) -> Iterator[Running]:
         ]
     )
     about = {"title": BAD, "description": WORSE, "contact": "javascript:window.hacked=1", "public": True}
-    declared = Declared("evil", {"path": str(file)}, Budget.pure(5), about=about)
+    declared = DeclaredDataset("evil", {"path": str(file)}, Budget.pure(5), about=about)
     with running(tmp_path, budget=Budget.pure(5), declared=(declared,), schemas={"evil": schema}) as made:
         made.ledger.people.add(BAD, "analyst")
         yield made

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import dovetail as dv
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.query import Column, Count, Histogram, Lookup, Schema, Sum
+from dovetail.query.canonical_form import read_question
 from dovetail.query.derived_columns import STARTS, DateStart, started
 from dovetail.query.field import Field
-from dovetail.query.reading import read_question
 from dovetail.query.sql import read_select
 
 CANTONS = {"code": ["ZH", "GE", "TI"], "language": ["de", "fr", None], "number": [1, 25, 21]}

@@ -115,7 +115,7 @@ def test_days_and_times_come_back_from_their_numbers(moment: date) -> None:
 
 
 def test_a_question_about_days_is_read_back() -> None:
-    from dovetail.query.reading import read_question
+    from dovetail.query.canonical_form import read_question
 
     question = dv.Median("born").checked(SCHEMA.table())
     again = read_question(question.to_dict())

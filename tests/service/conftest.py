@@ -16,10 +16,10 @@ from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.service.app import create_app
 from dovetail.service.registration import seed
-from dovetail.service.settings import Declared, Settings
+from dovetail.service.settings import DeclaredDataset, Settings
 from http_replies import check_reply
 
-ADULT = Declared("adult", {"shipped": "adult"}, Budget.pure(3), about={"title": "Adult census"})
+ADULT = DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(3), about={"title": "Adult census"})
 _numbers = count()
 
 
@@ -78,7 +78,7 @@ class House:
         return self.people[name]
 
 
-def open_house(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **more: Any) -> House:
+def open_house(folder: Path, *, declared: tuple[DeclaredDataset, ...] = (ADULT,), **more: Any) -> House:
     """Start a service; `ann` and `bob` are granted epsilon 1 each of the first dataset."""
     ledger = Ledger.create(folder / "service.ledger")
     settings = Settings(str(folder / "service.ledger"), datasets=declared, cookie_secret=b"s" * 32, **more)
@@ -100,7 +100,7 @@ def open_house(folder: Path, *, declared: tuple[Declared, ...] = (ADULT,), **mor
     return House(settings, ledger, client, people, app)
 
 
-def _schema(declared: Declared) -> Any:
+def _schema(declared: DeclaredDataset) -> Any:
     shipped = dv.datasets.adult().schema
     if declared.schema is None:
         return shipped if "shipped" in declared.source else dv.Schema()

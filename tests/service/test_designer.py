@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import dovetail as dv
-from dovetail.service.settings import Declared
+from dovetail.service.settings import DeclaredDataset
 
-ADULT = Declared("adult", {"shipped": "adult"}, dv.Budget.pure(3))
+ADULT = DeclaredDataset("adult", {"shipped": "adult"}, dv.Budget.pure(3))
 
 
 def test_a_design_is_the_librarys(house: Any) -> None:
@@ -101,7 +101,7 @@ def test_an_online_run_is_paid_once(house: Any) -> None:
 
 def test_a_run_is_asked_while_another_dataset_is_retired(started: Any, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("age\n40\n50\n")
-    old = Declared("old", {"path": str(tmp_path / "old.csv")}, dv.Budget.pure(3))
+    old = DeclaredDataset("old", {"path": str(tmp_path / "old.csv")}, dv.Budget.pure(3))
     house = started(declared=(old, ADULT))
     house.ledger.people.grant("ann", "adult", dv.Budget.pure(1))
     wish = {"columns": ["sex"], "queries": 10, "spend": {"epsilon": "0.5"}}

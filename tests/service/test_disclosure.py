@@ -15,7 +15,7 @@ from dovetail.errors import LedgerError
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request, Reservation
 from dovetail.service.background import background
-from dovetail.service.settings import Declared, Settings
+from dovetail.service.settings import DeclaredDataset, Settings
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
 
@@ -45,7 +45,7 @@ def test_derived_columns_of_what_is_not_reviewed_are_not_named(started: Any, tmp
         '[derived]\ndecade = "FLOOR(age / 10) * 10"\nill = "CASE WHEN hiv = 1 THEN TRUE ELSE FALSE END"\n'
     )
     source = {"path": str(tmp_path / "rows.csv")}
-    house = started(declared=(Declared("rows", source, Budget.pure(1), schema=schema),))
+    house = started(declared=(DeclaredDataset("rows", source, Budget.pure(1), schema=schema),))
     shown = house.ann.get("/v1/datasets/rows")
     assert [each["name"] for each in shown.json()["schema"]["derived"]] == ["decade"]
     assert "hiv" not in shown.text

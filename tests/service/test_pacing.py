@@ -11,10 +11,10 @@ import pytest
 
 from dovetail.errors import DataError
 from dovetail.privacy import Budget
-from dovetail.service.settings import Declared
+from dovetail.service.settings import DeclaredDataset
 
 TICK = 0.5
-PACED = Declared("adult", {"shipped": "adult"}, Budget.pure(3), pacing=TICK, about={"public": True})
+PACED = DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(3), pacing=TICK, about={"public": True})
 COUNT = {"question": {"ask": "count"}, "pay": {"spend": {"epsilon": "0.1"}}}
 ANSWERS = "/v1/datasets/adult/answers"
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 import dovetail as dv
 from dovetail.query.query_json import to_dict
-from dovetail.service.settings import Declared, Limits
+from dovetail.service.settings import DeclaredDataset, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
 QUESTIONS: list[Any] = [
@@ -80,7 +80,7 @@ def test_questions_about_persons_are_charged_as_quoted(started: Any, tmp_path: P
         '[columns.age]\ntype = "integer"\nlow = 0\nhigh = 120\n'
     )
     source = {"path": str(tmp_path / "visits.csv")}
-    visits = Declared("visits", source, dv.Budget.pure(3), schema=schema, unit="person", max_rows=3)
+    visits = DeclaredDataset("visits", source, dv.Budget.pure(3), schema=schema, unit="person", max_rows=3)
     house = started(declared=(visits,))
     asked = [dv.CountDistinct(), dv.Contributions(most_rows=5), dv.Sum("age", 0, 100, 1), dv.Count()]
     spent = dv.Charge.zero()
@@ -191,7 +191,7 @@ def test_history_is_ones_own_and_comes_in_pages(house: Any) -> None:
 
 def test_an_answer_that_takes_long_is_found_later(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     house = started(limits=Limits(patience=0.2))
-    release, asked = Event(), house.app.service.offers.find("adult").session._engine
+    release, asked = Event(), house.app.service.served.find("adult").session._engine
     inner = asked.fetch
     monkeypatch.setattr(asked, "fetch", lambda statement: release.wait(20) and inner(statement))
     begun = house.ann.post("/v1/datasets/adult/answers", COUNT, key="slow")

@@ -14,7 +14,7 @@ import pytest
 import dovetail as dv
 from dovetail.privacy import Budget
 from dovetail.service.cookies import CODE_LIVES, sealed
-from dovetail.service.settings import Declared, Limits
+from dovetail.service.settings import DeclaredDataset, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
 SCHEMA = 'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\n'
@@ -324,7 +324,7 @@ def test_a_ledger_from_an_old_copy_is_not_ready(started: Any, tmp_path: Path) ->
 
 def test_columns_that_nobody_declared_do_not_exist(started: Any, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,diagnosis\n40,flu\n50,cold\n")
-    declared = Declared("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3), SCHEMA)
+    declared = DeclaredDataset("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3), SCHEMA)
     house = started(declared=(declared,))
     assert "diagnosis" not in house.ann.get("/v1/datasets/people").text
     bodies = []
@@ -338,7 +338,9 @@ def test_columns_that_nobody_declared_do_not_exist(started: Any, tmp_path: Path)
 
 def test_data_without_a_schema_are_counted_and_nothing_else(started: Any, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,diagnosis\n40,flu\n50,cold\n")
-    house = started(declared=(Declared("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3)),))
+    house = started(
+        declared=(DeclaredDataset("people", {"path": str(tmp_path / "people.csv")}, Budget.pure(3)),)
+    )
     body = {"question": {"ask": "count"}, "pay": {"within": 5}}
     assert house.ann.post("/v1/datasets/people/answers", body).status_code == 200
     body["question"]["where"] = "age = '40'"

@@ -11,8 +11,8 @@ import pytest
 
 from dovetail.ledger.kept_connections import KeptConnections
 from dovetail.privacy import Budget
-from dovetail.service import offers
-from dovetail.service.settings import Declared
+from dovetail.service import served_datasets
+from dovetail.service.settings import DeclaredDataset
 
 NOISE = {"kind": "piecewise-geometric", "rates": ["1/10"], "breaks": []}
 COUNT = {"question": {"ask": "count"}, "pay": {"noise": NOISE}}
@@ -37,8 +37,8 @@ def house(started: Any, tmp_path: Path) -> Any:
     rows = tmp_path / "other.csv"
     rows.write_text("sex\nf\n")
     schema = 'schema = "dovetail.schema/1"\n[columns.sex]\ntype = "text"\nvalues = ["f", "m"]\n'
-    other = Declared("other", {"path": str(rows)}, Budget.pure(3), schema=schema)
-    return started(declared=(Declared("adult", {"shipped": "adult"}, Budget.pure(3)), other))
+    other = DeclaredDataset("other", {"path": str(rows)}, Budget.pure(3), schema=schema)
+    return started(declared=(DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(3)), other))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
 
     monkeypatch.setattr(KeptConnections, "take", watched)
     # Whether a setting has changed is asked twice a second, whoever asks what.
-    monkeypatch.setattr(offers, "_FRESH", 1e9)
+    monkeypatch.setattr(served_datasets, "_FRESH", 1e9)
 
     @contextmanager
     def collected() -> Iterator[list[str]]:

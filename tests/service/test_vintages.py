@@ -14,7 +14,7 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.ledger import Ledger
 from dovetail.online.occupied_cells import OccupiedCells
 from dovetail.privacy import Budget
-from dovetail.service.settings import Declared
+from dovetail.service.settings import DeclaredDataset
 
 SCHEMA = 'schema = "dovetail.schema/1"\n[columns.ward]\ntype = "text"\nvalues = ["eyes", "heart"]\n'
 LABELS = ("January", "February")
@@ -42,7 +42,7 @@ def clinic(started: Any, tmp_path: Path) -> Any:
     root = tmp_path / "data"
     root.mkdir()
     first, _ = rows(root, "visits")
-    declared = Declared("visits", {"path": str(first)}, Budget.pure(3), schema=SCHEMA)
+    declared = DeclaredDataset("visits", {"path": str(first)}, Budget.pure(3), schema=SCHEMA)
     return started(declared=(declared,), data_roots={"data": root})
 
 
@@ -79,7 +79,7 @@ def test_each_vintage_is_asked_on_its_own_rows(clinic: Any) -> None:
         declare(clinic, "visits", label)
     found = {}
     for chosen in SUBSETS[:3]:
-        session = clinic.app.service.offers.find("visits").open_about(chosen)
+        session = clinic.app.service.served.find("visits").open_about(chosen)
         question = dv.Count().checked(session._table)
         found[chosen] = [list(map(int, cell)) for cell in true_cells(session._engine, question, b"")]
         session.close()
@@ -165,7 +165,7 @@ def test_a_run_is_about_the_vintages_that_it_was_opened_for(clinic: Any) -> None
     # Each vintage bears its own run and the one about both.
     listed = clinic.carl.get("/v1/datasets/visits/vintages").json()["vintages"]
     assert [each["all"]["spent"]["epsilon"] for each in listed] == ["0.5", "0.5"]
-    clinic.app.service.offers.find("visits").runs.clear()
+    clinic.app.service.served.find("visits").runs.clear()
     for chosen, run in found.items():
         asked = {"question": {"ask": "count"}}
         first = clinic.ann.post(f"/v1/runs/{run}/answers", asked)
@@ -212,7 +212,7 @@ def enumerated(started: Any, tmp_path: Path) -> Iterator[tuple[Any, dict[str, Le
     for number, (currency, *_) in enumerate(CASES):
         name, budget = f"d{number}", BUDGETS[currency]
         first, _ = rows(root, name)
-        declared.append(Declared(name, {"path": str(first)}, budget, schema=SCHEMA))
+        declared.append(DeclaredDataset(name, {"path": str(first)}, budget, schema=SCHEMA))
         twins[name] = twin(tmp_path, name, budget, first)
     house = started(declared=tuple(declared), data_roots={"data": root})
     for each in declared:

@@ -8,9 +8,9 @@ from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .answer import Answer
+    from .answer_classes import read_answer
     from .contributions import ContributionsAnswer, SuggestedBounds
     from .json_format import json_schema
-    from .kinds import read_answer
     from .marginals import MarginalsAnswer
     from .noisy_numbers import NoisyNumber
     from .plan import Plan
@@ -28,7 +28,7 @@ _HOME = {
     "RangeAnswer": "ranges",
     "SuggestedBounds": "contributions",
     "json_schema": "json_format",
-    "read_answer": "kinds",
+    "read_answer": "answer_classes",
 }
 __getattr__ = lazy_names(__name__, _HOME)
 

@@ -19,12 +19,12 @@ from dovetail.query.field import Constant
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell, listed_axes
 
-from .bounds import bounded
+from .contribution_bounds import bounded
 from .csv_format import csv_text
 from .intervals import bars, values
 from .json_format import FIRST, FORMAT, answer_fields, read_document
 from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, ReleasedNumber, opaque
-from .numbers import (
+from .number_formats import (
     ENDS,
     column_of,
     drawn_at,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-    from .tabulation import Tabulation
+    from .text_tables import TextTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,13 +332,13 @@ class Answer(Arithmetic):
     def to_markdown(self) -> str:
         """Return the whole answer as a Markdown table, with what must be said beside the numbers below it."""
         from .display import notes
-        from .tabulation import tabulated
+        from .text_tables import tabulated
 
         table = self._two_way() or tabulated(self)
         return headed(self, "\n".join([*table.markdown(), "", notes(self)]))
 
-    def _two_way(self) -> Tabulation | None:
-        from .tabulation import two_way
+    def _two_way(self) -> TextTable | None:
+        from .text_tables import two_way
 
         return two_way(self)
 

@@ -18,7 +18,7 @@ from dovetail.query.measures import Bar
 from dovetail.query.partitions import Axis
 
 from .chart import Line, cut, laid_out
-from .numbers import label
+from .number_formats import label
 from .plan import Plan
 from .provenance import Given, free, headed, mark_html
 from .threshold import Threshold

@@ -17,7 +17,7 @@ from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import half_width
 from dovetail.query.partitions import Axis, Cell, Discovered
 
-from .numbers import written_key
+from .number_formats import written_key
 from .plan import Plan
 from .threshold import Threshold
 
@@ -60,7 +60,7 @@ def answer_fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    from dovetail.query.reading import read_question  # loads every measure
+    from dovetail.query.canonical_form import read_question  # loads every measure
 
     question = read_question(data["query"])
     noises = tuple(map(read_noise, data["noises"]))

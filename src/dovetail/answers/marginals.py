@@ -22,7 +22,7 @@ from dovetail.plots.heat_map import HeatMap
 from .answer import Answer
 from .csv_format import csv_text
 from .display import MOST_ROWS, notes, percent, titled
-from .numbers import ENDS, label, plain_key, told, written_key
+from .number_formats import ENDS, label, plain_key, told, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 from .synthetic import arrow_rows, checked_place, write_rows
 

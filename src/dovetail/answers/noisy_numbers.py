@@ -22,7 +22,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.query.measures import Bar, half_width
 
 from .noisy_ratios import UNLIMITED, ratio_interval
-from .numbers import plain_number
+from .number_formats import plain_number
 
 USUAL_LEVEL = Fraction(95, 100)
 _CHANCE = "Give a number such as 0.95."

@@ -15,7 +15,7 @@ from dovetail.privacy import Charge
 from dovetail.privacy.charge import shown_units
 from dovetail.query.neighbours import Neighbours
 
-from .numbers import noise_in_decimals
+from .number_formats import noise_in_decimals
 
 if TYPE_CHECKING:
     from dovetail.privacy import PrivacyLoss

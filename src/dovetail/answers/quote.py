@@ -21,9 +21,9 @@ from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours
 
-from .bounds import bounded
+from .contribution_bounds import bounded
 from .display import percent
-from .numbers import noise_in_decimals
+from .number_formats import noise_in_decimals
 from .payment import Payment
 from .plan import Plan, charge_in_words
 from .provenance import changed, day, facts

@@ -20,7 +20,7 @@ from dovetail.query.partitions import Steps, listed_axes
 from dovetail.query.times import constant_of, place_of, value_at
 
 from .answer import Answer
-from .numbers import label, plain_value
+from .number_formats import label, plain_value
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,7 +14,7 @@ from dovetail.query.column import Column
 from dovetail.query.partitions import Bins, Keys
 from dovetail.query.schema import Schema
 
-from .numbers import label
+from .number_formats import label
 
 if TYPE_CHECKING:
     import pyarrow

@@ -21,15 +21,15 @@ from dovetail.query.sql.formula import Aggregate, aggregates_in, read_formula
 from dovetail.query.sql.order import ResultColumn
 
 from .answer import Answer
-from .bounds import bounded
-from .computed import aggregate_values, bars_of, read_from, value_of
+from .contribution_bounds import bounded
 from .csv_format import csv_text
 from .display import MOST_ROWS, amount, in_figures, notes
+from .formula_values import aggregate_values, bars_of, read_from, value_of
 from .json_format import FORMAT as ANSWER_FORMAT
 from .json_format import answer_fields, read_document
-from .numbers import column_of, drawn_at, label, plain_value, told_if_known, written_key
+from .number_formats import column_of, drawn_at, label, plain_value, told_if_known, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
-from .tabulation import Tabulation
+from .text_tables import TextTable
 
 if TYPE_CHECKING:
     import pandas
@@ -311,11 +311,11 @@ def _read_column(data: Mapping[str, Any], axes: Sequence[tuple[Axis, ...]]) -> R
     return ResultColumn(data["name"], data["spelling"], data["key"], data["answer"], read)
 
 
-def _tabulated(answer: TableAnswer, most: int | None = MOST_ROWS) -> Tabulation:
+def _tabulated(answer: TableAnswer, most: int | None = MOST_ROWS) -> TextTable:
     """Return the columns as selected, each value with its error bar."""
     head = tuple(column.name for column in answer.columns)
     rows = tuple(zip(*cells(answer, most), strict=True))
-    return Tabulation(head, rows, tuple(column.key is None for column in answer.columns))
+    return TextTable(head, rows, tuple(column.key is None for column in answer.columns))
 
 
 def cells(answer: TableAnswer, most: int | None) -> list[list[str]]:

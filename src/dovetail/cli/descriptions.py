@@ -38,7 +38,7 @@ def protected_in_words(neighbours: str, persons: Persons | None) -> str:
 def question_in_words(question: CheckedQuery) -> str:
     """Return a checked question as a short phrase.
 
-    >>> from dovetail.query.reading import read_question
+    >>> from dovetail.query.canonical_form import read_question
     >>> axis = {"column": ["sex", "text"], "keys": ["F", "M"], "other": None}
     >>> question_in_words(read_question({"measure": {"count": "rows"}, "axes": [axis], "where": None}))
     'count by sex'
@@ -79,7 +79,7 @@ def entry_in_words(what: str) -> str:
     try:
         body = json.loads(what.removeprefix("plan ")[:1_000_000])
         if "asked" in body:
-            from dovetail.query.reading import read_question
+            from dovetail.query.canonical_form import read_question
 
             asked = (question_in_words(read_question(each["question"])) for each in body["asked"])
             return "; ".join(asked)[:_LONGEST]

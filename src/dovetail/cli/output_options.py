@@ -59,7 +59,7 @@ class OutputOptions:
     @contextmanager
     def answering(self, quote: Quote) -> Iterator[None]:
         """Stop at a price that nobody typed, and at a stored answer about other rows than those of now."""
-        from dovetail.pricing.costly import check_costly
+        from dovetail.pricing.costly_answers import check_costly
 
         if not self.yes:
             check_costly(quote)

@@ -22,12 +22,12 @@ def show_service(screen: Console, folder: Path) -> None:
     from dovetail import datasets
     from dovetail.privacy import Budget
     from dovetail.service.background import background
-    from dovetail.service.settings import Declared, Settings
+    from dovetail.service.settings import DeclaredDataset, Settings
 
     source = datasets.adult()
     assert source.schema is not None
     about = {"title": "Adult census", "public": True}
-    declared = Declared("adult", {"shipped": "adult"}, Budget.pure(_BUDGET), about=about)
+    declared = DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(_BUDGET), about=about)
     settings = Settings(str(folder / "service.ledger"), datasets=(declared,), log_requests=False)
     with background(settings, {"adult": source.schema}) as start:
         _title(screen, "A service: analysts ask over HTTP and never hold a row")

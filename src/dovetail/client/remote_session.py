@@ -13,12 +13,12 @@ from dovetail.answers.answer import Answer
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.answers.plan import Plan
 from dovetail.answers.quote import Quote
-from dovetail.asking.marginals import AskingMarginals
 from dovetail.errors import InvalidParameter
 from dovetail.privacy import Budget, Remaining
 from dovetail.query.query_json import to_dict
 from dovetail.query.schema import Schema, Table
 from dovetail.query.workload import Workload
+from dovetail.session_methods.marginals import MarginalMethods
 
 from .connection import ServiceConnection, new_request
 from .replies import (
@@ -77,7 +77,7 @@ def _chosen(connection: ServiceConnection, dataset: str | None) -> str:
     raise InvalidParameter("dataset", None, f"one of {', '.join(names)}")
 
 
-class RemoteSession(AskingMarginals):
+class RemoteSession(MarginalMethods):
     """A dataset of a service. `connect` opens it; questions are read here, and answered there.
 
     A lost reply costs nothing twice: every request has a name, `request` where one was given, and is sent

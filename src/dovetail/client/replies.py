@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dovetail.answers.answer import Answer
+from dovetail.answers.answer_classes import of_its_kind
 from dovetail.answers.json_format import read_noise
-from dovetail.answers.kinds import of_its_kind
 from dovetail.answers.payment import Payment
 from dovetail.answers.plan import Plan
 from dovetail.answers.quote import Quote, QuotedQuery, Standing
 from dovetail.answers.threshold import Threshold
 from dovetail.privacy import Budget, Charge
+from dovetail.query.canonical_form import read_question
 from dovetail.query.column import Column
-from dovetail.query.reading import read_question
 from dovetail.query.schema import Schema
 
 

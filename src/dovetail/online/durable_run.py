@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.errors import BudgetExceeded, DovetailError, InvalidQuery, UpdatesExhausted
 from dovetail.privacy import Charge
+from dovetail.query.canonical_form import read_question
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.queries import Count, Histogram
-from dovetail.query.reading import read_question
 from dovetail.release.account import Request, Reservation, StoredAnswer
 
 from .domain import Domain
@@ -109,7 +109,7 @@ class Online:
 
     def sql(self, text: str, *, unchecked: bool = False) -> TableAnswer:
         """Answer one SELECT of COUNT(*), with WHERE, GROUP BY, ORDER BY and LIMIT."""
-        from dovetail.answers.layout import laid_out
+        from dovetail.answers.select_layout import laid_out
 
         selection: Selection = self._asker.selection(text)
         answers = self.batch(selection.queries, unchecked=unchecked)

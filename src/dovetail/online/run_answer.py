@@ -9,7 +9,7 @@ from typing import Any
 from dovetail.answers import Answer
 from dovetail.answers.chart import cut
 from dovetail.answers.display import amount
-from dovetail.answers.numbers import label, written_key, written_numbers
+from dovetail.answers.number_formats import label, written_key, written_numbers
 from dovetail.check import Real, probability
 from dovetail.errors import InvalidQuery
 from dovetail.exact.decimals import decimal_text

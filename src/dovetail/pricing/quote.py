@@ -28,11 +28,11 @@ from dovetail.query.workload import Workload, listed_queries
 
 from .calibration import noises_at_price, noises_composed, noises_within
 from .composition import at_price, charge_of, planned_charge
-from .measuring_ways import price_of, shared_price, ways_at_price
 from .partition_selection import threshold_for
 from .plans import noises_for, planned, slots_for
+from .strategies_at_price import price_of, shared_price, ways_at_price
+from .strategies_within import cheapest_reaching
 from .stretching import scaled_noises
-from .ways_within import cheapest_reaching
 
 Noises = list[tuple[IntegerNoise, ...]]
 

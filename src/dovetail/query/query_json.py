@@ -18,11 +18,11 @@ from typing import Any
 
 from dovetail.errors import InvalidParameter, InvalidQuery
 
+from .canonical_form import read_condition
 from .contributions import Contributions
 from .distributions import Maximum, Median, Minimum, Quantiles, Ranges, Std, Variance
 from .marginals import Marginals
 from .queries import Count, CountDistinct, Histogram, Linear, Mean, Query, Sum
-from .reading import read_condition
 
 FORMAT = "dovetail.question/1"
 _KINDS: tuple[Any, ...] = (

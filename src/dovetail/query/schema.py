@@ -15,7 +15,7 @@ from .column import Column
 from .encoding import checked_encoding
 from .field import Constant, Field, Recorded
 from .lookup import Lookup
-from .zones import checked_zone
+from .time_zones import checked_zone
 
 _MOST_LISTED = 12
 # Of more values, looking for a similar one takes too long.
@@ -139,7 +139,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML text."""
-        from .toml import schema_text
+        from .schema_toml import schema_text
 
         said = {"encoding": self.encoding, "zone": self.zone}
         return schema_text(self, said, self.derived, self.lookups)
@@ -150,7 +150,7 @@ class Schema:
 
         With None no file is read: a text that names one is refused, for texts that come from elsewhere.
         """
-        from .toml import read_schema
+        from .schema_toml import read_schema
 
         return cls(**read_schema(text, None if folder is None else Path(folder)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dovetail.answers import Answer
-from dovetail.answers.kinds import of_its_kind
+from dovetail.answers.answer_classes import of_its_kind
 from dovetail.answers.provenance import changed, day
 from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
 from dovetail.engines import Engine

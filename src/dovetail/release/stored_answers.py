@@ -1,17 +1,29 @@
-"""Find answers that were given before: to the very same request, or to its question and exact enough."""
+"""Answers that were given before: find one that will do, and read one back as it was given."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
+from dovetail.answers import Answer
+from dovetail.answers.answer_classes import of_its_kind
 from dovetail.answers.json_format import read_noise
 from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
+from dovetail.answers.threshold import Threshold
+from dovetail.errors import InvalidQuery
 from dovetail.privacy import Charge
+from dovetail.query.checked_query import CheckedQuery
 
 from .account import StoredAnswer
+from .mechanism import read_released
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dovetail.answers.quote import Standing
 
 
 def bodies(quote: Quote, source: str) -> tuple[str, str]:
@@ -58,6 +70,59 @@ def offer(quote: Quote, stored: StoredAnswer) -> StoredOffer:
 def charge_then(stored: StoredAnswer) -> Charge:
     """Return what a stored answer cost when it was new."""
     return Charge.from_dict(json.loads(stored.answer)["charge"])
+
+
+def asked_of(body: str) -> list[CheckedQuery]:
+    """Return the questions that a request's body holds; none where an online run asked."""
+    from dovetail.query.canonical_form import read_question  # loads every measure
+
+    return [read_question(each["question"]) for each in json.loads(body).get("asked", [])]
+
+
+def asked_by_run(body: str) -> bool:
+    """Tell whether an online run made a request, whose answers it tells itself."""
+    return "neighbours" not in json.loads(body)
+
+
+def recalled(
+    dataset: str,
+    body: str,
+    stored: str,
+    answered_at: datetime,
+    standing: Standing,
+    level: Fraction,
+    *,
+    vintages: tuple[str, ...] = (),
+) -> list[Answer]:
+    """Return the answers that were given to a request, with error bars at `level`.
+
+    `standing` is where the budget stands now. What was clamped for show is shown as it was released.
+    """
+    if asked_by_run(body):
+        raise InvalidQuery("This is an answer of an online run.", "Ask the run again, which is free.")
+    said, questions, kept = json.loads(body), asked_of(body), json.loads(stored)
+    charge, released = Charge.from_dict(kept["charge"]), read_released(stored, questions)
+    assert standing.budget is not None
+    left = standing.budget.remaining(standing.spent)
+    answers = []
+    for asked, question, each in zip(said["asked"], questions, released, strict=True):
+        noises = tuple(map(read_noise, asked["noise"]))
+        threshold = _threshold(asked, said["asked"], charge)
+        given = (charge, said["neighbours"], answered_at, left, True)
+        more: dict[str, Any] = {"found": each.found, "threshold": threshold, "together": len(questions)}
+        more["vintages"] = vintages
+        answers.append(
+            of_its_kind(Answer(dataset, question, noises, each.cells, *given, level=level, **more))
+        )
+    return answers
+
+
+def _threshold(asked: Any, together: Any, charge: Charge) -> Threshold | None:
+    """Return the threshold of keys that were found out; questions that have one share the delta evenly."""
+    if "threshold" not in asked:
+        return None
+    sharing = sum("threshold" in each for each in together)
+    return Threshold(asked["threshold"], -(-charge.delta_units // sharing))
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ from .endpoints import (
     sessions,
     vintages,
 )
-from .gate import Gate
+from .middleware import Middleware
 from .openapi import describe
 from .problems import Refused, internal, not_found, problem
 from .service import Service
@@ -64,14 +64,14 @@ ROUTERS = (
 )
 
 
-def create_app(settings: Settings, ledger: Ledger) -> Gate:
+def create_app(settings: Settings, ledger: Ledger) -> Middleware:
     """Return the application of one process; closing the ledger is its own."""
     service = Service(settings, ledger)
     app = routes()
     app.state.service = service
     for kind in (Refused, DovetailError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _refused)
-    return Gate(app, service)
+    return Middleware(app, service)
 
 
 def routes() -> FastAPI:

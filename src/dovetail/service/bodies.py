@@ -57,7 +57,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Asking(Body):
+class QuoteBody(Body):
     """A question, or several to be priced together, and how the answer is paid."""
 
     model_config = ConfigDict(
@@ -78,7 +78,7 @@ class Asking(Body):
     vintages: list[str] = VINTAGES
 
 
-class Ordering(Asking):
+class AnswerBody(QuoteBody):
     """What is asked, for the price of a quote where one is named."""
 
     quote: str | None = None

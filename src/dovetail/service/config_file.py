@@ -18,7 +18,7 @@ from dovetail.query import Schema
 from .bodies import read_budget, read_pacing
 from .forms import ABOUT
 from .oidc import Provider
-from .settings import Declared, Limits, Settings
+from .settings import DeclaredDataset, Limits, Settings
 
 _SERVICE = {"host", "port", "hosts", "ledger", "tls_certificate", "tls_key", "behind_proxy", "workers"}
 _SERVICE |= {"threads", "lease", "metrics_port", "cookie_secret_file"}
@@ -147,7 +147,7 @@ def _limits(said: Mapping[str, Any]) -> Limits:
     return Limits(**read)
 
 
-def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[Declared, Schema]:
+def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[DeclaredDataset, Schema]:
     _only(said, _DATASET, f"[datasets.{name}]")
     if "connection" in said:
         source = {"connection": said["connection"], "table": said.get("table", "")}
@@ -161,7 +161,7 @@ def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[Declared, 
         key: said[key] for key in ("unit", "max_rows", "max_cells", "neighbours", "answers") if key in said
     }
     pacing = read_pacing(said.get("pacing"))
-    declared = Declared(name, source, _budget(said.get("budget")), about=about, pacing=pacing, **more)
+    declared = DeclaredDataset(name, source, _budget(said.get("budget")), about=about, pacing=pacing, **more)
     return declared, _schema(said, source, here)
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 from dovetail.answers import Answer, Plan, Quote
-from dovetail.answers.numbers import told
+from dovetail.answers.number_formats import told
 from dovetail.answers.quote import Standing
 from dovetail.errors import DovetailError
 from dovetail.exact.decimals import decimal_text

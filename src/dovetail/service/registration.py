@@ -18,14 +18,14 @@ from dovetail.query.protection import persons as protected_persons
 from dovetail.query.schema import Table
 
 from .forms import ABOUT, with_rows
-from .settings import Declared, Settings
+from .settings import DeclaredDataset, Settings
 from .sources import opened_source
 
 _FIXED = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
 
 
 def register(
-    declared: Declared, schema: Schema, ledger: Ledger, settings: Settings, *, by: str | None = None
+    declared: DeclaredDataset, schema: Schema, ledger: Ledger, settings: Settings, *, by: str | None = None
 ) -> None:
     """Record a new dataset after looking that its rows can be read and its columns are there."""
     source = opened_source(declared.source, settings, declared.name, schema)
@@ -53,7 +53,7 @@ def check_columns(source: Source, schema: Schema) -> Table:
         engine.close()
 
 
-def _given(declared: Declared) -> Budget:
+def _given(declared: DeclaredDataset) -> Budget:
     if declared.budget is None:
         raise InvalidParameter(
             "budget",
@@ -64,7 +64,7 @@ def _given(declared: Declared) -> Budget:
     return declared.budget
 
 
-def description(declared: Declared, schema: Schema) -> dict[str, Any]:
+def description(declared: DeclaredDataset, schema: Schema) -> dict[str, Any]:
     """Return what the registry keeps of a dataset beside its budget and policies."""
     said: dict[str, Any] = {"source": dict(declared.source), "schema": schema_text(schema)}
     said |= {"unit": declared.unit, "max_rows": declared.max_rows, "max_cells": declared.max_cells}

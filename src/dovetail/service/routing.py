@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from .authentication import caller_of
-from .patience import within_patience
+from .long_answers import answer_or_place
 from .problems import Refused, unauthenticated
 from .service import Service
 from .strict_json import read_json
@@ -168,7 +168,7 @@ class AnswerRoute(KeyRoute):
             ask: Callable[[], str | None] = getattr(request.state, "running", lambda: None)
             return ask()
 
-        return await within_patience(service.pool, service.settings.limits.patience, work, running)
+        return await answer_or_place(service.pool, service.settings.limits.patience, work, running)
 
 
 def _small(request: Request) -> bool:

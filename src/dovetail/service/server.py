@@ -25,8 +25,8 @@ from dovetail.sampling import random_bytes
 
 from .app import create_app
 from .cookies import CODE_LIVES
-from .gate import Gate
 from .metrics import serve_metrics
+from .middleware import Middleware
 from .registration import seed
 from .settings import Settings
 
@@ -93,13 +93,13 @@ def serve(
             uvicorn.Server(config).run(sockets=[bound])
 
 
-def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
+def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
     """Return the application of a process of its own."""
     _quiet()
     return worker(settings, reread)
 
 
-def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Gate:
+def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
     """Return the application of one process, which opens a ledger of its own."""
     ledger = Ledger.open(settings.ledger, lease=settings.lease)
     app = create_app(settings, ledger)
@@ -120,7 +120,7 @@ def _follow(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _reload(app: Gate, reread: Callable[[], Settings] | None) -> None:
+def _reload(app: Middleware, reread: Callable[[], Settings] | None) -> None:
     """Take new limits, roots and connections; the address stays what it is."""
     service = app.service
     try:
@@ -177,7 +177,7 @@ def address_of(settings: Settings) -> str:
     return f"{'https' if settings.tls else 'http'}://{shown}:{settings.port}"
 
 
-def _serve_metrics(app: Gate, settings: Settings) -> Any:
+def _serve_metrics(app: Middleware, settings: Settings) -> Any:
     """Serve figures on the port of the configuration, or for a further worker on the next free one."""
     assert settings.metrics_port is not None
     for port in range(settings.metrics_port, settings.metrics_port + max(settings.workers, 1)):

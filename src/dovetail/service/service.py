@@ -18,10 +18,10 @@ from .authentication import Caller
 from .curator_reply_types import Verified
 from .logs import Log
 from .metrics import Metrics
-from .offers import Offer, Offers
 from .oidc import Tokens
 from .problems import Refused, not_found
 from .registration import set_pacing
+from .served_datasets import ServedDataset, ServedDatasets
 from .settings import Settings
 
 _READY_AGAIN = 2.0
@@ -33,8 +33,10 @@ class Service:
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings, self.ledger = settings, ledger
         self.log, self.metrics = Log(settings.log_requests), Metrics()
-        self.offers = Offers(ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code))
-        self.offers.refresh(now=True)
+        self.served = ServedDatasets(
+            ledger, settings, lambda code: self.log.warning("unreadable dataset", code=code)
+        )
+        self.served.refresh(now=True)
         self.pool = AnswerPool(settings.threads)
         self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
         self.verified: tuple[float, Verified] | None = None
@@ -51,18 +53,18 @@ class Service:
                 429, "too-many-requests", "These are too many requests.", "Try again a little later."
             )
 
-    def visible(self, caller: Caller | None, name: str) -> Offer:
+    def visible(self, caller: Caller | None, name: str) -> ServedDataset:
         """Return a dataset that the caller may know of; all others are not found, and cost the same work."""
-        offer = self.offers.find(name)
+        served = self.served.find(name)
         granted = self.granted(caller)
-        if offer is None or (granted is not None and offer.entry.number not in granted):
+        if served is None or (granted is not None and served.entry.number not in granted):
             raise not_found()
-        return offer
+        return served
 
     def granted(self, caller: Caller | None) -> set[int] | None:
         """Return the datasets that an analyst holds a grant for; None stands for all of them."""
         if caller is None:
-            return {offer.entry.number for offer in self.offers.all() if offer.entry.said.get("public")}
+            return {served.entry.number for served in self.served.all() if served.entry.said.get("public")}
         return None if caller.role != "analyst" else self.ledger.people.granted(caller.principal.id)
 
     def check_ready(self) -> None:
@@ -78,10 +80,10 @@ class Service:
         self.settings = replace(settings, **kept)
         self._rate = parse(self.settings.limits.rate)
         set_pacing(self.settings, self.ledger)
-        self.offers.reload(self.settings)
+        self.served.reload(self.settings)
 
     def close(self) -> None:
         """Finish what is being answered, then let go of data and ledger."""
         self.pool.close()
-        self.offers.close()
+        self.served.close()
         self.ledger.close()

@@ -19,7 +19,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredDataset:
     """A dataset that the configuration declares; the ledger's registry begins with it.
 
     `source` says where the rows are, in the form that the registry keeps (see `sources.py`). Answers leave at
@@ -79,7 +79,7 @@ class Settings:
     metrics_port: int | None = None
     data_roots: Mapping[str, Path] = field(default_factory=dict)
     connections: Mapping[str, str] = field(default_factory=dict)
-    datasets: tuple[Declared, ...] = ()
+    datasets: tuple[DeclaredDataset, ...] = ()
     first: UnpublishedSource | None = None
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True

@@ -31,8 +31,8 @@ from dovetail.query import (
     Sum,
     Variance,
 )
+from dovetail.query.canonical_form import read_question
 from dovetail.query.measures import MEASURES, read_measure
-from dovetail.query.reading import read_question
 
 SOURCE = Path(dovetail.__file__).parent
 # Where a typed query makes its measure.

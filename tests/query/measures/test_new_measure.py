@@ -22,9 +22,9 @@ from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Schema
+from dovetail.query.canonical_form import read_question
 from dovetail.query.measures import MEASURES
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours
-from dovetail.query.reading import read_question
 from neighbour_changes import changed, lies_below
 from toy_measures import AskDeviation, AskLadder, Deviation, Ladder
 

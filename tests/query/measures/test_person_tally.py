@@ -14,10 +14,10 @@ from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.composition import charge_of
 from dovetail.query import Column, Contributions, Schema
+from dovetail.query.canonical_form import read_question
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Neighbours, Persons
-from dovetail.query.reading import read_question
 
 SCHEMA = Schema([Column("id", "text"), Column("ward", "text", values=["x", "y", "z"])])
 # What a person may have: up to three rows, also in a ward that nobody declared.

@@ -11,12 +11,12 @@ import typer
 
 from dovetail.cli import options as o
 from dovetail.cli.descriptions import protected_in_words
+from dovetail.cli.marginals_options import MarginalsOptions
 from dovetail.cli.option_groups import Sectioned, grouped
 from dovetail.cli.output_options import OutputOptions
 from dovetail.cli.payment_options import PaymentOptions
 from dovetail.cli.render import notes, show_marginals
 from dovetail.cli.session_options import SessionOptions, places_of
-from dovetail.cli.table_options import TableOptions
 from dovetail.cli.terminal import note, plain_json, stdout, working
 from dovetail.errors import InvalidParameter, InvalidQuery
 
@@ -60,7 +60,7 @@ def add_to(app: typer.Typer) -> None:
 
 def marginals(
     data: o.Data,
-    asked: TableOptions,
+    asked: MarginalsOptions,
     paying: PaymentOptions,
     opening: SessionOptions,
     giving: OutputOptions,

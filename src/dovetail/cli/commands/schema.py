@@ -143,7 +143,7 @@ def _declared(column: Column) -> str:
         first = ", ".join("(missing)" if value is None else str(value) for value in column.values[:_SHOWN])
         more = len(column.values) - _SHOWN
         return f"{len(column.values)} values: {first}" + (f" and {more} more" if more > 0 else "")
-    from dovetail.query.toml import plain
+    from dovetail.query.schema_toml import plain
 
     bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
     step = f"in steps of {plain(column.step)}" if column.step is not None else ""

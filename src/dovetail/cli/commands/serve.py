@@ -133,7 +133,7 @@ def from_words(
     Where nothing is declared about its columns, they are confirmed in the console before anything is served.
     """
     from dovetail.engines.source import is_address
-    from dovetail.service.settings import Declared, Settings, UnpublishedSource
+    from dovetail.service.settings import DeclaredDataset, Settings, UnpublishedSource
 
     connections: dict[str, str] = {}
     if shipped(data):
@@ -152,7 +152,7 @@ def from_words(
             place |= {"root": path.name, "path": "."}
         first = UnpublishedSource(source.name, place, declared["budget"])
         return Settings(ledger, first=first, connections=connections, **given), {}
-    made = Declared(source.name, place, **declared)
+    made = DeclaredDataset(source.name, place, **declared)
     settings = Settings(ledger, datasets=(made,), connections=connections, **given)
     return settings, {source.name: source.schema}
 

@@ -8,8 +8,9 @@ from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .average import Average
-    from .bars import Bar, half_width, shared_chance
+    from .dispersion import Dispersion
     from .distinct import Distinct
+    from .error_bars import Bar, half_width, shared_chance
     from .marginal_tables import MarginalTables
     from .measure import (
         Aggregate,
@@ -22,47 +23,46 @@ if TYPE_CHECKING:
         ValueSum,
         Way,
     )
-    from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
     from .person_tally import PersonTally
     from .quantile_values import QuantileValues
     from .rank_counts import RankCounts
     from .registry import MEASURES, read_measure
     from .rows import Rows
-    from .spread import Dispersion
+    from .sensitivity import COUNTED, Component, Contribution, Move, Reach, Shift
     from .total import Total
     from .weighted import Weighted
 
 # name -> the module that defines it; a test checks it against the imports above.
 _HOME = {
-    "COUNTED": "moves",
+    "COUNTED": "sensitivity",
     "MEASURES": "registry",
     "Aggregate": "measure",
     "Average": "average",
-    "Bar": "bars",
+    "Bar": "error_bars",
     "Calibration": "measure",
     "Cells": "measure",
-    "Component": "moves",
-    "Contribution": "moves",
-    "Dispersion": "spread",
+    "Component": "sensitivity",
+    "Contribution": "sensitivity",
+    "Dispersion": "dispersion",
     "Distinct": "distinct",
     "HeldParts": "measure",
     "MarginalTables": "marginal_tables",
     "Measure": "measure",
-    "Move": "moves",
+    "Move": "sensitivity",
     "PersonTally": "person_tally",
     "QuantileValues": "quantile_values",
     "RankCounts": "rank_counts",
-    "Reach": "moves",
+    "Reach": "sensitivity",
     "RowCount": "measure",
     "Rows": "rows",
-    "Shift": "moves",
+    "Shift": "sensitivity",
     "Total": "total",
     "ValueCount": "measure",
     "ValueSum": "measure",
     "Way": "measure",
     "Weighted": "weighted",
-    "half_width": "bars",
-    "shared_chance": "bars",
+    "half_width": "error_bars",
+    "shared_chance": "error_bars",
     "read_measure": "registry",
 }
 __getattr__ = lazy_names(__name__, _HOME)

@@ -9,7 +9,7 @@ from typing import Any, Self
 from dovetail.query.partitions import Axis
 
 from .measure import Measure, RowCount
-from .moves import COUNTED, Component, Contribution, Move, Shift
+from .sensitivity import COUNTED, Component, Contribution, Move, Shift
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from dovetail.noise import Geometric
 from dovetail.query.field import Constant, Field
 from dovetail.query.partitions import Axis, Bins, Keys
 
-from .bars import Bar
+from .error_bars import Bar
 from .measure import Calibration, Cells, HeldParts, Measure, RowCount, Way
-from .moves import COUNTED, Component, Contribution, Move, Reach, Shift
+from .sensitivity import COUNTED, Component, Contribution, Move, Reach, Shift
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise

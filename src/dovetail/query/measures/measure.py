@@ -14,7 +14,7 @@ Estimates and intervals are made of them by post-processing.
     remarks           what else must be said of them
     to_dict, words    the canonical form, and how a person reads it
 
-A new measure is a frozen dataclass in a file of its own and one line in `__init__.py`.
+A new measure is a frozen dataclass in a file of its own and one line in `registry.py`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from dovetail.query.lattice import Lattice
 from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, ListedAxis
 
-from .bars import Bar, half_width
-from .moves import Component, Contribution, Move, covering_moves
+from .error_bars import Bar, half_width
+from .sensitivity import Component, Contribution, Move, covering_moves
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise

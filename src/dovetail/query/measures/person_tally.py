@@ -15,9 +15,9 @@ from dovetail.query.field import Field
 from dovetail.query.neighbours import Persons
 from dovetail.query.partitions import Axis, Keys, ListedAxis, listed_axes
 
-from .bars import Bar, half_width
+from .error_bars import Bar, half_width
 from .measure import Cells, Measure, RowCount
-from .moves import COUNTED, Component, Contribution, Move, Shift
+from .sensitivity import COUNTED, Component, Contribution, Move, Shift
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise

@@ -12,7 +12,7 @@ from dovetail.query.field import Field
 from dovetail.query.partitions import Axis, Keys
 from dovetail.query.times import constant_of, value_at
 
-from .bars import Bar, shared_chance
+from .error_bars import Bar, shared_chance
 from .measure import Cells
 from .tree_counts import TreeCounts, read_tree
 

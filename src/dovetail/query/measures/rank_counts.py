@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.query.partitions import Axis, Steps
 
-from .bars import Bar, shared_chance
+from .error_bars import Bar, shared_chance
 from .measure import Cells
 from .tree_counts import TreeCounts, read_tree
 

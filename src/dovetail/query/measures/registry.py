@@ -9,6 +9,7 @@ from dovetail.errors import InvalidQuery
 from dovetail.query.partitions import Axis
 
 from .average import Average
+from .dispersion import Dispersion
 from .distinct import Distinct
 from .marginal_tables import MarginalTables
 from .measure import Measure
@@ -16,7 +17,6 @@ from .person_tally import PersonTally
 from .quantile_values import QuantileValues
 from .rank_counts import RankCounts
 from .rows import Rows
-from .spread import Dispersion
 from .total import Total
 from .weighted import Weighted
 

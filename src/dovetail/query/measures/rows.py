@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from dovetail.query.partitions import Axis
 
-from .contents import COUNT
+from .component_contents import COUNT
 from .measure import Measure, RowCount
-from .moves import COUNTED, Component
+from .sensitivity import COUNTED, Component
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 from dovetail.query.lattice import Lattice
 from dovetail.query.partitions import Axis
 
-from .bars import Bar, shared_chance
-from .contents import COUNT, centred_sum, named
+from .component_contents import COUNT, centred_sum, named
+from .error_bars import Bar, shared_chance
 from .measure import Aggregate, Cells, Measure, ValueCount, ValueSum
-from .moves import COUNTED, Component, Reach
+from .sensitivity import COUNTED, Component, Reach
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise

@@ -17,9 +17,9 @@ import numpy as np
 
 from dovetail.query.partitions import Axis, Steps
 
-from .contents import named
+from .component_contents import named
 from .measure import Calibration, Cells, Measure, RowCount, Way
-from .moves import COUNTED, Component
+from .sensitivity import COUNTED, Component
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise

@@ -10,7 +10,7 @@ from typing import Any, Self
 from dovetail.query.partitions import Axis, Keys
 
 from .measure import Cells, Measure, RowCount
-from .moves import Component, Reach
+from .sensitivity import Component, Reach
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail.query.queries import Query
 from dovetail.query.schema import Table
-from dovetail.query.sharing import shared
+from dovetail.query.shared_components import shared
 
 from .aggregates import Aggregates
 from .constants import spelled_node

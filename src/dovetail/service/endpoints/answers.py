@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
@@ -15,10 +14,10 @@ from dovetail.check import integer, probability
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.analyst_history import Asked
 from dovetail.privacy import Budget
-from dovetail.release.recall import asked_of, recalled
+from dovetail.release.stored_answers import asked_by_run, asked_of, recalled
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
-from dovetail.service.patience import under_way
+from dovetail.service.long_answers import under_way
 from dovetail.service.problems import Refused, not_found
 from dovetail.service.replies import TAGGED, reply, service_of, tagged
 from dovetail.service.reply_types import History, HistoryLine, Recalled, Reply, Running, State
@@ -75,7 +74,7 @@ def one(
         )
     if stored.state == "reserved":
         return under_way(public)
-    if stored.answer is None or _of_run(stored.body):
+    if stored.answer is None or asked_by_run(stored.body):
         return reply(_line(stored))
     answers = _answers(service, caller, stored, probability("level", level, "For example 0.9."))
     kind = format or _accepted(request)
@@ -97,7 +96,7 @@ def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) ->
 
 
 def _line(asked: Asked) -> HistoryLine:
-    run = _of_run(asked.body)
+    run = asked_by_run(asked.body)
     return {
         "id": asked.public,
         "dataset": asked.dataset,
@@ -110,11 +109,6 @@ def _line(asked: Asked) -> HistoryLine:
         "run": asked.plan if run else None,
         "vintages": list(asked.vintages),
     }
-
-
-def _of_run(body: str) -> bool:
-    """Tell whether an online run asked, whose answers it tells itself."""
-    return "neighbours" not in json.loads(body)
 
 
 def _whole(found: Asked, answers: list[Answer]) -> Recalled:

@@ -17,7 +17,7 @@ from dovetail.errors import BudgetMismatch, InvalidParameter
 from dovetail.ledger import Entry
 from dovetail.ledger.statement import Statement
 from dovetail.query import Column, Schema
-from dovetail.release.recall import asked_of
+from dovetail.release.stored_answers import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, GivenBudget, read_budget, read_pacing
@@ -38,7 +38,7 @@ from dovetail.service.replies import once, reply, service_of
 from dovetail.service.reply_types import DatasetForm, Reply
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
-from dovetail.service.settings import Declared
+from dovetail.service.settings import DeclaredDataset
 from dovetail.service.sources import check_form, listed_roots, opened_source
 
 from .datasets import with_schema
@@ -53,7 +53,7 @@ _EXPORTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class DraftWish(Body):
+class DraftBody(Body):
     """Where the rows are; `show` lists the columns whose values and bounds the curator wants to see."""
 
     source: dict[str, Any]
@@ -106,7 +106,7 @@ class Changes(Body):
     disjoint: Literal[True] | None = Field(None, description="Each row lies in one vintage; for good.")
 
 
-class Raise(Body):
+class BudgetBody(Body):
     """Another budget for a dataset, and why."""
 
     dataset: str
@@ -138,7 +138,7 @@ def sources(request: Request) -> Reply[Sources]:
 
 
 @router.post("/v1/drafts", summary="Propose a schema from the rows")
-def draft(body: DraftWish, request: Request) -> Reply[Draft]:
+def draft(body: DraftBody, request: Request) -> Reply[Draft]:
     """Every column waits for a review. Values and bounds come from rows: they are shown only on request."""
     in_role(request, "curator")
     settings = service_of(request).settings
@@ -162,7 +162,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
         schema = read_schema(body.columns_declared)
         about = {name: getattr(body, name) for name in (*forms.ABOUT, "public")}
         protected = {name: getattr(body, name) for name in ("unit", "max_rows", "max_cells", "neighbours")}
-        declared = Declared(
+        declared = DeclaredDataset(
             body.name,
             dict(check_form(body.source, service.settings)),
             read_budget("budget", body.budget),
@@ -174,7 +174,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
         if any(entry.name == body.name for entry in service.ledger.catalogue.entries()):
             raise BudgetMismatch(f"There is a dataset {body.name!r} already.", "Choose another name.")
         register(declared, schema, service.ledger, service.settings, by=caller.name)
-        service.offers.refresh(now=True)
+        service.served.refresh(now=True)
         return with_schema(service, caller, service.visible(caller, body.name))
 
     return once(request, caller, body.model_dump(), done)
@@ -184,12 +184,12 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
 def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
     caller, service = in_role(request, "curator"), service_of(request)
-    offer = service.visible(caller, name)
+    served = service.visible(caller, name)
     said = {key: value for key, value in body.model_dump().items() if value is not None}
     about = {key: said[key] for key in (*forms.ABOUT, "public") if key in said}
     about |= {"pacing": read_pacing(said["pacing"])} if "pacing" in said else {}
     if about:
-        service.ledger.catalogue.describe(name, {**offer.entry.said, **about}, by=caller.name)
+        service.ledger.catalogue.describe(name, {**served.entry.said, **about}, by=caller.name)
     if "answers" in said:
         service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
     if "disjoint" in said:
@@ -199,7 +199,7 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
         service.ledger.retire(name, by=caller.name)
     if "name" in said:
         service.ledger.rename(name, said["name"], by=caller.name)
-    service.offers.refresh(now=True)
+    service.served.refresh(now=True)
     return reply(with_schema(service, caller, service.visible(caller, said.get("name", name))))
 
 
@@ -207,23 +207,23 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
 def change_schema(name: str, body: Columns, request: Request) -> Reply[DatasetForm]:
     """Changing a published column makes a new version: earlier answers are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
-    offer = service.visible(caller, name)
-    schema = read_schema(body, offer.schema)
-    source = opened_source(offer.entry.said["source"], service.settings, name, schema)
+    served = service.visible(caller, name)
+    schema = read_schema(body, served.schema)
+    source = opened_source(served.entry.said["source"], service.settings, name, schema)
     check_columns(source, schema)
-    published = {each.name: each for each in offer.schema if each.reviewed}
+    published = {each.name: each for each in served.schema if each.reviewed}
     kept = {each.name: each for each in schema}
     changed = [each for each in published if kept.get(each) != published[each]]
-    said = {**offer.entry.said, "schema": schema_text(schema)}
+    said = {**served.entry.said, "schema": schema_text(schema)}
     if changed:
         said["schema_version"] = int(said.get("schema_version", 1)) + 1
     service.ledger.catalogue.describe(name, said, by=caller.name)
-    service.offers.refresh(now=True)
+    service.served.refresh(now=True)
     return reply(with_schema(service, caller, service.visible(caller, name)))
 
 
 @router.post("/v1/budgets", summary="Change a budget, with a reason")
-def raise_budget(body: Raise, request: Request) -> Reply[BudgetChange]:
+def raise_budget(body: BudgetBody, request: Request) -> Reply[BudgetChange]:
     """After answers were given, the guarantee is ex post; the record says so."""
     caller, service = in_role(request, "curator"), service_of(request)
 
@@ -234,7 +234,7 @@ def raise_budget(body: Raise, request: Request) -> Reply[BudgetChange]:
             raise InvalidParameter("reason", body.reason, "a sentence that the record keeps")
         with noted_warnings() as noted:
             service.ledger.set_budget(body.dataset, after, by=caller.name, reason=body.reason)
-        service.offers.refresh(now=True)
+        service.served.refresh(now=True)
         return {
             "dataset": body.dataset,
             "before": forms.limit(before),
@@ -263,7 +263,7 @@ def overview(request: Request) -> Reply[Overview]:
         }
         for each in reversed(statement.entries)
     ]
-    datasets = [_became(service, offer.entry, statement) for offer in service.offers.all()]
+    datasets = [_became(service, served.entry, statement) for served in service.served.all()]
     return reply({"datasets": datasets, "entries": entries, "head": str(service.ledger.head)})
 
 
@@ -286,7 +286,7 @@ def _what(said: str) -> str:
 
 def _first(service: Service) -> UnpublishedSourceForm | None:
     first = service.settings.first
-    if first is None or any(offer.entry.said["source"] == first.source for offer in service.offers.all()):
+    if first is None or any(served.entry.said["source"] == first.source for served in service.served.all()):
         return None
     budget = None if first.budget is None else forms.limit(first.budget)
     return {"name": first.name, "source": dict(first.source), "budget": budget}

@@ -11,10 +11,10 @@ from dovetail.answers.quote import Standing
 from dovetail.query.query_json import json_schema
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
-from dovetail.service.offers import Offer
 from dovetail.service.replies import TAGGED, reply, service_of, tagged
 from dovetail.service.reply_types import DatasetForm, Datasets, DatasetSummary, Reply
 from dovetail.service.routing import KeyRoute, OpenRoute
+from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.service import Service
 
 router = APIRouter(route_class=KeyRoute, tags=["Datasets"])
@@ -26,16 +26,18 @@ def listed(request: Request) -> Reply[Datasets]:
     """Analysts see what was granted to them; curators and auditors see all."""
     service, caller = service_of(request), signed_in(request)
     granted = service.granted(caller)
-    offers = [each for each in service.offers.all() if granted is None or each.entry.number in granted]
-    return tagged(request, {"datasets": [described(service, caller, each) for each in offers], "next": None})
+    datasets = [each for each in service.served.all() if granted is None or each.entry.number in granted]
+    return tagged(
+        request, {"datasets": [described(service, caller, each) for each in datasets], "next": None}
+    )
 
 
 @router.get("/v1/datasets/{name}", responses=TAGGED, summary="One dataset with its public columns")
 def one(name: str, request: Request, vintage: Annotated[list[str], Query()] = []) -> Reply[DatasetForm]:  # noqa: B006
     """Schema, what it protects, the budget, and what remains of yours for the vintages that are named."""
     service, caller = service_of(request), signed_in(request)
-    offer = service.visible(caller, name)
-    return tagged(request, with_schema(service, caller, offer, vintage))
+    served = service.visible(caller, name)
+    return tagged(request, with_schema(service, caller, served, vintage))
 
 
 @opening.get("/v1/schemas/question", summary="The JSON Schema of a question")
@@ -44,27 +46,31 @@ def question_schema() -> Reply[dict[str, Any]]:
     return reply(json_schema())
 
 
-def described(service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> DatasetSummary:
+def described(
+    service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
+) -> DatasetSummary:
     """Return a dataset as the caller may see it; where it stands, of some vintages."""
-    entry = offer.entry
+    entry = served.entry
     whole = caller.role != "analyst"
     everybody = None
     if whole or entry.answers == "shared":
         everybody = service.ledger.catalogue.account(entry.name).about(*vintages).standing()
     labels = [each.label for each in service.ledger.catalogue.account(entry.name).vintages()]
-    return forms.dataset(entry, own_standing(service, caller, offer, vintages), everybody, labels)
+    return forms.dataset(entry, own_standing(service, caller, served, vintages), everybody, labels)
 
 
 def own_standing(
-    service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()
+    service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
 ) -> Standing | None:
     """Return the caller's allotment and what was spent of it, None where nothing was granted."""
-    if offer.entry.number not in service.ledger.people.granted(caller.principal.id):
+    if served.entry.number not in service.ledger.people.granted(caller.principal.id):
         return None
-    return service.ledger.catalogue.account(offer.entry.name, caller.name).about(*vintages).standing()
+    return service.ledger.catalogue.account(served.entry.name, caller.name).about(*vintages).standing()
 
 
-def with_schema(service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> DatasetForm:
+def with_schema(
+    service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
+) -> DatasetForm:
     """Return a dataset with its columns."""
-    shown = forms.schema(offer.schema, whole=caller.role == "curator")
-    return {**described(service, caller, offer, vintages), "schema": shown}
+    shown = forms.schema(served.schema, whole=caller.role == "curator")
+    return {**described(service, caller, served, vintages), "schema": shown}

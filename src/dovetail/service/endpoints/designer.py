@@ -19,7 +19,7 @@ from dovetail.privacy import Charge
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import Body, GivenNoise, read_noise
-from dovetail.service.computing import computing
+from dovetail.service.computation_limit import computing
 from dovetail.service.designer_reply_types import ComparisonForm, Density, DesignForm, EstimateForm
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
@@ -36,7 +36,7 @@ _MOST_POINTS = 200
 _MOST_ANSWERS = 10**6
 
 
-class Wish(Body):
+class DesignBody(Body):
     """What a noise should do: the parameters of `dovetail.design`, and a dataset to pay for it."""
 
     within: Any = None
@@ -55,7 +55,7 @@ class Wish(Body):
     estimate: bool = False
 
 
-class Contest(Body):
+class ComparisonBody(Body):
     """Noises to be compared at equal privacy."""
 
     noises: dict[str, GivenNoise] = Field(min_length=1, max_length=_MOST_NOISES)
@@ -63,7 +63,7 @@ class Contest(Body):
 
 
 @router.post("/v1/design", summary="The noise that meets a goal at the least cost")
-def designed(body: Wish, request: Request) -> Reply[DesignForm] | Reply[EstimateForm]:
+def designed(body: DesignBody, request: Request) -> Reply[DesignForm] | Reply[EstimateForm]:
     """What it costs, how exact it is, how it looks; with a dataset, how many such answers are left to you."""
     service, caller = service_of(request), signed_in(request)
     wanted = _wanted(body)
@@ -85,7 +85,7 @@ def designed(body: Wish, request: Request) -> Reply[DesignForm] | Reply[Estimate
 
 
 @router.post("/v1/compare", summary="Noises side by side at equal privacy")
-def compared(body: Contest) -> Reply[ComparisonForm]:
+def compared(body: ComparisonBody) -> Reply[ComparisonForm]:
     """The sense in which they are equal is named: zeta, epsilon, or [epsilon, delta, queries]."""
     from dovetail.designer import compare
 
@@ -99,7 +99,7 @@ def compared(body: Contest) -> Reply[ComparisonForm]:
         return reply(cast(ComparisonForm, compare(noises, at=at).to_dict()))
 
 
-def _wanted(body: Wish) -> tuple[tuple[str, Any], ...]:
+def _wanted(body: DesignBody) -> tuple[tuple[str, Any], ...]:
     """Return the parameters that were given, bounded."""
     arguments: dict[str, Any] = {}
     for name in (*_NUMBERS, *_COUNTS, "sensitivity", "minimise"):

@@ -143,7 +143,7 @@ def grants(request: Request, person: str | None = None, dataset: str | None = No
     in_role(request, "curator")
     service = service_of(request)
     name = None if person is None else str(named(known(service, person)).name)
-    if dataset is not None and service.offers.find(dataset) is None:
+    if dataset is not None and service.served.find(dataset) is None:
         raise not_found()
     permitted = service.ledger.people.grants(name, dataset)
     return reply({"grants": listed(service, permitted), "next": None})
@@ -156,7 +156,7 @@ def grant(body: NewGrant, request: Request) -> Reply[GrantForm]:
 
     def done() -> GrantForm:
         owner = named(known(service, body.person))
-        if service.offers.find(body.dataset) is None:
+        if service.served.find(body.dataset) is None:
             raise not_found()
         allotment, until = read_budget("allotment", body.allotment), moment(body.expires)
         people = service.ledger.people
@@ -213,7 +213,7 @@ def _who(found: Principal) -> Who:
 def listed(service: Service, found: list[Grant]) -> list[GrantForm]:
     """Return grants with names."""
     people = {each.id: each for each in service.ledger.people.all()}
-    names = {offer.entry.number: offer.entry.name for offer in service.offers.all()}
+    names = {served.entry.number: served.entry.name for served in service.served.all()}
     return [
         {
             "person": _who(people[each.principal]),

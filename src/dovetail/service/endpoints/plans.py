@@ -23,7 +23,7 @@ router = APIRouter(route_class=KeyRoute, tags=["Plans"])
 _MOST_SLOTS = 100_000
 
 
-class PlanWish(Body):
+class PlanBody(Body):
     """A noise and how many answers of it; another plan of the same kind needs another name."""
 
     noise: GivenNoise
@@ -33,28 +33,28 @@ class PlanWish(Body):
 
 
 @router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
-def quoted(name: str, body: PlanWish, request: Request) -> Reply[PlanQuoteForm]:
+def quoted(name: str, body: PlanBody, request: Request) -> Reply[PlanQuoteForm]:
     """What it would cost and leave. Nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)
-    neighbours = asker.offer.entry.said.get("neighbours", "add-remove")
+    neighbours = asker.served.entry.said.get("neighbours", "add-remove")
     standing = asker.account.standing()
     sketch = sketched_plan(noise, slots, neighbours, standing)
-    form = forms.plan(sketch, asker.offer.entry.name, public=None, called=body.name, shared=False)
+    form = forms.plan(sketch, asker.served.entry.name, public=None, called=body.name, shared=False)
     budget, spent = standing.budget, standing.spent
     assert budget is not None
     fits = budget.allows(spent, sketch.charge)
-    offer: PlanQuoteMembers = {
+    quoted: PlanQuoteMembers = {
         **form,
         "affordable": fits,
         "remaining": budget.remaining(spent + sketch.charge).to_dict() if fits else None,
         "remaining_now": budget.remaining(spent).to_dict(),
     }
-    return reply(offer)
+    return reply(quoted)
 
 
 @router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
-def opened(name: str, body: PlanWish, request: Request) -> Reply[PlanForm]:
+def opened(name: str, body: PlanBody, request: Request) -> Reply[PlanForm]:
     """Asking again returns the same plan, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
@@ -62,7 +62,7 @@ def opened(name: str, body: PlanWish, request: Request) -> Reply[PlanForm]:
     made = asker.session.plan(noise, queries=slots, name=body.name)
     state = next(each for each in asker.plans() if each.id == made.id)
     form = forms.plan(
-        made, asker.offer.entry.name, public=state.public, called=state.name, shared=state.shared
+        made, asker.served.entry.name, public=state.public, called=state.name, shared=state.shared
     )
     return reply(form, 201)
 
@@ -72,18 +72,18 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
-    offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
+    datasets = [service.visible(caller, dataset)] if dataset is not None else service.served.all()
     plans = []
-    for offer in offers:
-        if offer.entry.number not in granted:
+    for served in datasets:
+        if served.entry.number not in granted:
             continue
-        for state in service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name):
+        for state in service.ledger.catalogue.account(served.entry.name).plans_of(caller.name):
             if '"online"' not in state.body:
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
-                plans.append(forms.plan(stored_plan(state), offer.entry.name, **shown))
+                plans.append(forms.plan(stored_plan(state), served.entry.name, **shown))
     return reply({"plans": plans, "next": None})
 
 
-def _read(body: PlanWish) -> tuple[Any, int]:
+def _read(body: PlanBody) -> tuple[Any, int]:
     slots = integer("queries", body.queries, low=1, high=_MOST_SLOTS, fix="For example 20.")
     return noise_of_slots("noise", read_noise(body.noise), 1), slots

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from dovetail.answers import Answer, Quote
-from dovetail.answers.layout import laid_out
+from dovetail.answers.select_layout import laid_out
 from dovetail.errors import BudgetExceeded
 from dovetail.ledger import DatasetAccount
 from dovetail.query import Workload
@@ -18,19 +18,19 @@ from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, in_role
 from dovetail.service.bodies import (
-    Asking,
-    Ordering,
+    AnswerBody,
+    QuoteBody,
     check_sql,
     idempotency_key,
     one_of,
     read_payment,
     read_queries,
 )
-from dovetail.service.offers import Offer
 from dovetail.service.problems import Refused
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import Answered, QuoteForm, Reply, Running
 from dovetail.service.routing import AnswerRoute, KeyRoute
+from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.service import Service
 
 router = APIRouter(route_class=KeyRoute, tags=["Questions"])
@@ -38,7 +38,7 @@ answering = APIRouter(route_class=AnswerRoute, tags=["Questions"])
 
 
 @router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
-def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
+def quoted(name: str, body: QuoteBody, request: Request) -> Reply[QuoteForm]:
     """Nothing is read from the data and nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
     offered, _ = asker.quote(body, None)
@@ -46,7 +46,7 @@ def quoted(name: str, body: Asking, request: Request) -> Reply[QuoteForm]:
 
 
 @answering.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
-def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | Reply[Running]:
+def answered(name: str, body: AnswerBody, request: Request) -> Reply[Answered] | Reply[Running]:
     """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
     key = idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
@@ -57,32 +57,34 @@ def answered(name: str, body: Ordering, request: Request) -> Reply[Answered] | R
 class Asker:
     """Somebody who asks about a dataset that they hold a grant for."""
 
-    def __init__(self, service: Service, caller: Caller, offer: Offer, vintages: Sequence[str] = ()) -> None:
-        self.service, self.caller, self.offer = service, caller, offer
+    def __init__(
+        self, service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
+    ) -> None:
+        self.service, self.caller, self.served = service, caller, served
         self.vintages = tuple(dict.fromkeys(vintages))
-        self.session = offer.session_of(caller, self.vintages)
+        self.session = served.session_of(caller, self.vintages)
         self._limits = service.settings.limits
 
     @classmethod
     def of(cls, name: str, request: Request, vintages: Sequence[str] = ()) -> Asker:
         """Return who asks; whoever holds no grant learns nothing."""
         service, caller = service_of(request), in_role(request, "analyst", "curator")
-        offer = service.visible(caller, name)
-        if offer.entry.retired:
+        served = service.visible(caller, name)
+        if served.entry.retired:
             raise Refused(409, "ledger-error", "This dataset was retired: nothing more is answered.")
-        return cls(service, caller, offer, vintages)
+        return cls(service, caller, served, vintages)
 
     @property
     def account(self) -> DatasetAccount:
         """The dataset's account, as the caller sees it."""
-        account = self.service.ledger.catalogue.account(self.offer.entry.name, self.caller.name)
+        account = self.service.ledger.catalogue.account(self.served.entry.name, self.caller.name)
         return account.about(*self.vintages)
 
     def plans(self) -> list[PlanState]:
         """Return the plans and runs that the caller may use."""
         return self.account.plans_of(self.caller.name)
 
-    def quote(self, body: Asking, key: str | None) -> tuple[Quote, Selection | None]:
+    def quote(self, body: QuoteBody, key: str | None) -> tuple[Quote, Selection | None]:
         """Price what a body asks."""
         one_of(body)
         selection = None
@@ -96,7 +98,7 @@ class Asker:
         plans = self.account.usable_plans(self.caller.name) if "plan" in body.pay else []
         payment = read_payment(body.pay, plans, key)
         # An order finds a stored answer when it is carried out; only a digest tells of it before.
-        told = not isinstance(body, Ordering) or body.quote is not None
+        told = not isinstance(body, AnswerBody) or body.quote is not None
         offered = self.session.quoted(queries, payment, stored=told)
         listed = (each.question for each in offered.asked if not each.question.discovers)
         cells = sum(question.cells * question.measure.numbers() for question in listed)
@@ -110,9 +112,9 @@ class Asker:
 
     def form(self, told: Quote) -> QuoteForm:
         """Return the form of a quote."""
-        return forms.quote(told, self.offer.entry.name, self.vintages)
+        return forms.quote(told, self.served.entry.name, self.vintages)
 
-    def answer(self, body: Ordering, key: str) -> Answered:
+    def answer(self, body: AnswerBody, key: str) -> Answered:
         """Answer what a body asks; a quote that is named must still be the price."""
         offered, selection = self.quote(body, key)
         named, told = body.quote, None if body.quote is None else self.told(offered)
@@ -127,7 +129,7 @@ class Asker:
         try:
             answers = self.session.answer(offered)
         except BudgetExceeded:
-            self.service.metrics.refusals[self.offer.entry.name] += 1
+            self.service.metrics.refusals[self.served.entry.name] += 1
             raise
         return self.shown(answers, offered, selection, body.sql)
 
@@ -142,7 +144,7 @@ class Asker:
             table = forms.paid_by(json.loads(laid_out(str(sql), selection, answers).to_json()), plan)
         return {
             "id": first.reference,
-            "dataset": self.offer.entry.name,
+            "dataset": self.served.entry.name,
             "state": "answered",
             "stored": first.stored,
             "price": forms.amount(first.charge),
@@ -155,5 +157,5 @@ class Asker:
 
     def running(self, key: str) -> str | None:
         """Return the public identifier of what is being answered under a key."""
-        request = self.service.ledger.people.asked_under(self.caller.name, self.offer.entry.name, key)
+        request = self.service.ledger.people.asked_under(self.caller.name, self.served.entry.name, key)
         return None if request is None else request.public

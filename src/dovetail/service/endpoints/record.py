@@ -13,11 +13,11 @@ from fastapi import APIRouter, Request
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.public_record import Release, is_witnessed, public_record
 from dovetail.noise import IntegerNoise
-from dovetail.release.recall import asked_of
+from dovetail.release.stored_answers import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, GivenNoise, read_noise
-from dovetail.service.computing import computing
+from dovetail.service.computation_limit import computing
 from dovetail.service.curator_reply_types import (
     CertificateForm,
     RaiseForm,
@@ -51,7 +51,7 @@ def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | 
     """
     service = service_of(request)
     caller = request.state.caller
-    readable = {offer.entry.name: offer for offer in service.offers.all() if _readable(caller, offer)}
+    readable = {served.entry.name: served for served in service.served.all() if _readable(caller, served)}
     if dataset is None:
         names: RecordList = {"datasets": list(readable)}
         return tagged(request, names)
@@ -127,9 +127,9 @@ def _certified(text: str) -> CertificateForm:
     )
 
 
-def _readable(caller: Any, offer: Any) -> bool:
+def _readable(caller: Any, served: Any) -> bool:
     """Tell whether the caller may read the record: curators and auditors all, everybody what is public."""
-    return bool(offer.entry.said.get("public")) or _keeps_watch(caller)
+    return bool(served.entry.said.get("public")) or _keeps_watch(caller)
 
 
 def _keeps_watch(caller: Any) -> bool:

@@ -14,9 +14,9 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.account import wait_for_tick
 from dovetail.privacy import Budget
+from dovetail.query.canonical_form import read_axis
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.partitions import Bins
-from dovetail.query.reading import read_axis
 from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
@@ -31,7 +31,6 @@ from dovetail.service.bodies import (
     read_budget,
     read_queries,
 )
-from dovetail.service.offers import Offer
 from dovetail.service.problems import not_found
 from dovetail.service.replies import reply, service_of
 from dovetail.service.reply_types import (
@@ -44,6 +43,7 @@ from dovetail.service.reply_types import (
     Runs,
 )
 from dovetail.service.routing import KeyRoute
+from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.service import Service
 from dovetail.service.settings import Limits
 
@@ -59,7 +59,7 @@ _MOST_CELLS = 10**7
 _MOST_QUERIES = 10**9
 
 
-class RunWish(Body):
+class RunBody(Body):
     """The columns of a run, how many questions are expected, and what it may spend."""
 
     columns: list[str]
@@ -83,7 +83,7 @@ class RunQuestion(Body):
 
 
 @router.post("/v1/datasets/{name}/runs/quotes", summary="What a run would cost and promise")
-def quoted(name: str, body: RunWish, request: Request) -> Reply[RunOffer]:
+def quoted(name: str, body: RunBody, request: Request) -> Reply[RunOffer]:
     """Nothing is read and nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
     made = asker.session.quote_online(*body.columns, **_wanted(body))
@@ -91,15 +91,15 @@ def quoted(name: str, body: RunWish, request: Request) -> Reply[RunOffer]:
 
 
 @router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
-def opened(name: str, body: RunWish, request: Request) -> Reply[RunForm]:
+def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
     """Asking again returns the same run, paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
-    with paced(asker.offer):
+    with paced(asker.served):
         run = asker.session.online(*body.columns, **_wanted(body))
         state = next(each for each in asker.plans() if each.id == run.plan.id)
-        asker.offer.keep_run(asker.caller, state.public, run)
-        return reply(_run(state, asker.offer.entry.name), 201)
+        asker.served.keep_run(asker.caller, state.public, run)
+        return reply(_run(state, asker.served.entry.name), 201)
 
 
 @router.get("/v1/runs", summary="The runs that you may ask")
@@ -107,14 +107,14 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
-    offers = [service.visible(caller, dataset)] if dataset is not None else service.offers.all()
+    datasets = [service.visible(caller, dataset)] if dataset is not None else service.served.all()
     runs: list[RunForm] = []
-    for offer in offers:
-        if offer.entry.number in granted:
-            states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
-            shown = [_run(each, offer.entry.name) for each in states if read_run(each) is not None]
+    for served in datasets:
+        if served.entry.number in granted:
+            states = service.ledger.catalogue.account(served.entry.name).plans_of(caller.name)
+            shown = [_run(each, served.entry.name) for each in states if read_run(each) is not None]
             # How far a question has got that is under way would show before its tick.
-            runs += [each | {"updates_left": None} for each in shown] if offer.pacing else shown
+            runs += [each | {"updates_left": None} for each in shown] if served.pacing else shown
     return reply({"runs": runs, "next": None})
 
 
@@ -125,7 +125,7 @@ def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswe
     one_of(body)
     service = service_of(request)
     asker, state = _found(service, request, public)
-    with paced(asker.offer):
+    with paced(asker.served):
         return reply(_answer(asker, state, body, service.settings.limits))
 
 
@@ -143,14 +143,14 @@ def _answer(asker: Asker, state: PlanState, body: RunQuestion, limits: Limits) -
 
 
 @contextmanager
-def paced(offer: Offer) -> Iterator[None]:
+def paced(served: ServedDataset) -> Iterator[None]:
     """Let a run tell what happened at a tick: to open it again takes time that depends on the rows."""
     begun = monotonic()
     try:
         yield
     finally:
-        if offer.pacing is not None:
-            wait_for_tick(begun, offer.pacing)
+        if served.pacing is not None:
+            wait_for_tick(begun, served.pacing)
 
 
 def _shown(said: dict[str, Any], public: str, question: CheckedQuery) -> RunAnswerForm:
@@ -158,7 +158,7 @@ def _shown(said: dict[str, Any], public: str, question: CheckedQuery) -> RunAnsw
     return forms.beside(said, more)
 
 
-def _wanted(body: RunWish) -> dict[str, Any]:
+def _wanted(body: RunBody) -> dict[str, Any]:
     for name in ("base", "updates"):
         if isinstance(getattr(body, name), dict):
             raise InvalidParameter(name, "an object", "a number, a word or null")
@@ -178,19 +178,19 @@ def _found(service: Service, request: Request, public: str) -> tuple[Asker, Plan
     """Return the run of an identifier; another's is as unknown as one that was never opened."""
     caller = signed_in(request)
     granted = service.ledger.people.granted(caller.principal.id)
-    for offer in service.offers.all():
-        if offer.entry.number in granted:
-            states = service.ledger.catalogue.account(offer.entry.name).plans_of(caller.name)
+    for served in service.served.all():
+        if served.entry.number in granted:
+            states = service.ledger.catalogue.account(served.entry.name).plans_of(caller.name)
             state = next((each for each in states if each.public == public), None)
             if state is not None and read_run(state) is not None:
                 # Only now: another dataset that is retired or unreadable does not stand in the way.
-                return Asker.of(offer.entry.name, request, state.vintages), state
+                return Asker.of(served.entry.name, request, state.vintages), state
     raise not_found()
 
 
 def _reopened(asker: Asker, state: PlanState) -> Online:
     """Return a run as it was asked for: open here already, or opened again, which is free."""
-    kept = asker.offer.runs.get((asker.caller.principal.id, state.public))
+    kept = asker.served.runs.get((asker.caller.principal.id, state.public))
     if kept is not None:
         return kept
     run = read_run(state)
@@ -204,7 +204,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
         bins=bins or None,
         spend=None if spend is None else Budget.from_dict(spend),
     )
-    asker.offer.keep_run(asker.caller, state.public, opened)
+    asker.served.keep_run(asker.caller, state.public, opened)
     return opened
 
 

@@ -12,12 +12,12 @@ from dovetail.ledger.vintages import Vintage
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, in_role, signed_in
 from dovetail.service.bodies import Body
-from dovetail.service.offers import Offer
 from dovetail.service.problems import not_found
 from dovetail.service.registration import check_columns
 from dovetail.service.replies import once, reply, service_of
 from dovetail.service.reply_types import Reply, VintageForm, Vintages
 from dovetail.service.routing import KeyRoute
+from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.service import Service
 from dovetail.service.sources import check_form, opened_source
 
@@ -46,9 +46,9 @@ class VintageChanges(Body):
 def listed(name: str, request: Request) -> Reply[Vintages]:
     """If each row lies in one vintage, each has its own budget; otherwise they share one."""
     service, caller = service_of(request), signed_in(request)
-    offer = service.visible(caller, name)
-    account = service.ledger.catalogue.account(offer.entry.name)
-    shown = [_shown(service, caller, offer, each) for each in account.vintages()]
+    served = service.visible(caller, name)
+    account = service.ledger.catalogue.account(served.entry.name)
+    shown = [_shown(service, caller, served, each) for each in account.vintages()]
     return reply({"vintages": shown, "disjoint": account.disjoint, "next": None})
 
 
@@ -58,16 +58,16 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> VintageForm:
-        offer = service.visible(caller, name)
-        account = service.ledger.catalogue.account(offer.entry.name)
+        served = service.visible(caller, name)
+        account = service.ledger.catalogue.account(served.entry.name)
         if any(each.label == body.label for each in account.vintages()):
             raise InvalidParameter("label", body.label, "a label that this dataset does not have yet")
         if body.source is not None:
-            _keep_source(service, caller, offer, body.label, dict(check_form(body.source, service.settings)))
+            _keep_source(service, caller, served, body.label, dict(check_form(body.source, service.settings)))
         account.declare_vintage(body.label, complete=body.complete, by=caller.name)
         if body.version is not None:
             account.set_version(body.version, vintage=body.label, by=caller.name)
-        service.offers.refresh(now=True)
+        service.served.refresh(now=True)
         return _shown(service, caller, service.visible(caller, name), _found(account, body.label))
 
     return once(request, caller, body.model_dump(), done)
@@ -77,22 +77,24 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
 def change(name: str, label: str, body: VintageChanges, request: Request) -> Reply[VintageForm]:
     """Complete is final. With another version, earlier answers are marked."""
     caller, service = in_role(request, "curator"), service_of(request)
-    offer = service.visible(caller, name)
-    account = service.ledger.catalogue.account(offer.entry.name)
+    served = service.visible(caller, name)
+    account = service.ledger.catalogue.account(served.entry.name)
     _found(account, label)
     if body.complete:
         account.complete_vintage(label, by=caller.name)
     if body.version is not None:
         account.set_version(body.version, vintage=label, by=caller.name)
-    return reply(_shown(service, caller, offer, _found(account, label)))
+    return reply(_shown(service, caller, served, _found(account, label)))
 
 
-def _keep_source(service: Service, caller: Caller, offer: Offer, label: str, source: dict[str, Any]) -> None:
+def _keep_source(
+    service: Service, caller: Caller, served: ServedDataset, label: str, source: dict[str, Any]
+) -> None:
     """Note where the rows of a vintage are, after looking that they can be read."""
-    check_columns(opened_source(source, service.settings, offer.entry.name, offer.schema), offer.schema)
-    places = {**offer.entry.said.get("vintages", {}), label: source}
+    check_columns(opened_source(source, service.settings, served.entry.name, served.schema), served.schema)
+    places = {**served.entry.said.get("vintages", {}), label: source}
     service.ledger.catalogue.describe(
-        offer.entry.name, {**offer.entry.said, "vintages": places}, by=caller.name
+        served.entry.name, {**served.entry.said, "vintages": places}, by=caller.name
     )
 
 
@@ -103,15 +105,15 @@ def _found(account: DatasetAccount, label: str) -> Vintage:
     return vintage
 
 
-def _shown(service: Service, caller: Caller, offer: Offer, vintage: Vintage) -> VintageForm:
+def _shown(service: Service, caller: Caller, served: ServedDataset, vintage: Vintage) -> VintageForm:
     everybody = None
-    if caller.role != "analyst" or offer.entry.answers == "shared":
-        account = service.ledger.catalogue.account(offer.entry.name)
+    if caller.role != "analyst" or served.entry.answers == "shared":
+        account = service.ledger.catalogue.account(served.entry.name)
         everybody = account.about(vintage.label).standing()
     return {
         "label": vintage.label,
         "complete": vintage.complete,
         "version": vintage.version,
-        "mine": forms.standing_of(own_standing(service, caller, offer, [vintage.label])),
+        "mine": forms.standing_of(own_standing(service, caller, served, [vintage.label])),
         "all": forms.standing_of(everybody),
     }

@@ -18,8 +18,8 @@ from dovetail.query.neighbours import Neighbours
 
 from .accuracy import noises_reaching
 from .composition import charge_of
-from .measuring_ways import GAUSSIAN, GEOMETRIC, wide_shapes
 from .sensitivity import used_rows
+from .strategies_at_price import GAUSSIAN, GEOMETRIC, wide_shapes
 
 _ROUGH_STEPS, _FINE_STEPS = 4, 40
 _CLOSE_ENOUGH, _BACK = Fraction(1, 200), 0.998

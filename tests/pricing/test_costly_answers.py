@@ -12,7 +12,7 @@ import pytest
 import dovetail as dv
 from dovetail.errors import CostlyAnswer
 from dovetail.noise import DiscreteGaussian, Geometric
-from dovetail.pricing.costly import _price
+from dovetail.pricing.costly_answers import _price
 from dovetail.privacy import Remaining
 
 

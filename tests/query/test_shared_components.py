@@ -12,7 +12,7 @@ from scipy.stats import binom
 import dovetail as dv
 from dovetail.query import Column, Count, Histogram, Mean, Median, Query, Schema, Sum, Variance
 from dovetail.query.measures import read_measure
-from dovetail.query.sharing import components_read, shared
+from dovetail.query.shared_components import components_read, shared
 from dovetail.query.sql import read_select
 
 SCHEMA = Schema(

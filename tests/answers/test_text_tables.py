@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail as dv
-from dovetail.answers.tabulation import Tabulation
+from dovetail.answers.text_tables import TextTable
 
 HOSTILE = "<script>|*a*_\n`"
 TABLE = pyarrow.table({"k": [HOSTILE, "b"] * 50, "m": ["x", "y"] * 50, "n": list(range(100))})
@@ -70,7 +70,7 @@ def test_tables_of_sql_have_the_same_forms(session: dv.Session) -> None:
 
 @given(st.lists(st.text(max_size=9), min_size=2, max_size=2), st.text(max_size=60))
 def test_no_text_changes_the_shape_of_a_table(head: list[str], cell: str) -> None:
-    table = Tabulation((head[0], head[1]), ((cell, "1 ± 1"),), (False, True))
+    table = TextTable((head[0], head[1]), ((cell, "1 ± 1"),), (False, True))
     assert len(table.text()) == 2
     assert all(len(line.splitlines()) <= 1 for line in table.text())
     lines = table.markdown()

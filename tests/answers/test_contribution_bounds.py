@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 import dovetail as dv
-from dovetail.answers.bounds import bounded
+from dovetail.answers.contribution_bounds import bounded
 from dovetail.query import Count, CountDistinct, Histogram, Mean, Schema, Sum
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field

@@ -10,7 +10,7 @@ from dovetail.query.partitions import listed_axes
 
 from .chart import cut
 from .display import ShownAnswer, amount, percent
-from .numbers import label
+from .number_formats import label
 
 # Wider two-way tables are easier to read as a list.
 MOST_ACROSS = 8
@@ -18,7 +18,7 @@ _WIDEST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Tabulation:
+class TextTable:
     """A head and rows of texts; `figures` tells which columns hold figures rather than keys."""
 
     head: tuple[str, ...]
@@ -28,7 +28,7 @@ class Tabulation:
     def text(self) -> list[str]:
         """Return aligned lines; keys to the left, figures to the right.
 
-        >>> Tabulation(("sex", "value"), (("F", "1,234 ± 5"),), (False, True)).text()
+        >>> TextTable(("sex", "value"), (("F", "1,234 ± 5"),), (False, True)).text()
         ['sex      value', 'F    1,234 ± 5']
         """
         columns = []
@@ -52,7 +52,7 @@ class Tabulation:
     def markdown(self) -> list[str]:
         """Return the lines of a Markdown table in which no text is markup.
 
-        >>> Tabulation(("a|b", "value"), (("<i>", "3 ± 1"),), (False, True)).markdown()
+        >>> TextTable(("a|b", "value"), (("<i>", "3 ± 1"),), (False, True)).markdown()
         ['| a\\\\|b | value |', '|---|---:|', '| &lt;i&gt; | 3 ± 1 |']
         """
         rule = ["---:" if figure else "---" for figure in self.figures]
@@ -60,7 +60,7 @@ class Tabulation:
         return [lines[0], f"|{'|'.join(rule)}|", *lines[1:]]
 
 
-def tabulated(answer: ShownAnswer, most: int | None = None) -> Tabulation:
+def tabulated(answer: ShownAnswer, most: int | None = None) -> TextTable:
     """Return one row for each cell: its keys, its value, and its interval."""
     names = [axis.field.name for axis in answer.query.named_by]
     constant = answer.query.measure.constant
@@ -68,10 +68,10 @@ def tabulated(answer: ShownAnswer, most: int | None = None) -> Tabulation:
     for keys, value, bar in answer.excerpt(most):
         rows.append((*map(label, keys), amount(value, bar, constant)))
     head = (*names, f"value, ± at {percent(answer.level)}")
-    return Tabulation(head, tuple(rows), (*([False] * len(names)), True))
+    return TextTable(head, tuple(rows), (*([False] * len(names)), True))
 
 
-def two_way(answer: ShownAnswer) -> Tabulation | None:
+def two_way(answer: ShownAnswer) -> TextTable | None:
     """Return the keys of the second column across, where there are two columns and few enough keys."""
     axes = listed_axes(answer.query.named_by)
     if len(axes) != 2 or len(answer.query.named_by) != 2 or axes[1].cells > MOST_ACROSS:
@@ -82,7 +82,7 @@ def two_way(answer: ShownAnswer) -> Tabulation | None:
         (name, *texts[place * len(across) : (place + 1) * len(across)]) for place, name in enumerate(down)
     ]
     corner = f"{axes[0].field.name} / {axes[1].field.name}"
-    made = Tabulation((corner, *across), tuple(rows), (False, *([True] * len(across))))
+    made = TextTable((corner, *across), tuple(rows), (False, *([True] * len(across))))
     return made if max(map(len, made.text())) <= _WIDEST else None
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import dovetail as dv
-from dovetail.service import offers
+from dovetail.service import served_datasets
 
 
 def test_what_another_worker_changes_is_seen(
     house: Any, second: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offers, "_FRESH", 0.0)
+    monkeypatch.setattr(served_datasets, "_FRESH", 0.0)
     assert house.ann.get("/v1/datasets/adult").status_code == 200
     assert second.send("PATCH", "/v1/datasets/adult", json={"name": "census"}).status_code == 200
     assert house.ann.get("/v1/datasets/census").status_code == 200
@@ -26,10 +26,10 @@ def test_what_another_worker_changes_is_seen(
 def test_the_registry_is_asked_once_in_a_while_and_read_when_it_has_changed(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, now = house.app.service.offers, [1000.0]
+    held, now = house.app.service.served, [1000.0]
     read: list[float] = []
     entries = house.ledger.catalogue.entries
-    monkeypatch.setattr(offers, "monotonic", lambda: now[0])
+    monkeypatch.setattr(served_datasets, "monotonic", lambda: now[0])
     monkeypatch.setattr(type(house.ledger.catalogue), "entries", lambda _: read.append(now[0]) or entries())
     held.refresh()
     now[0] += 0.6
@@ -42,18 +42,18 @@ def test_the_registry_is_asked_once_in_a_while_and_read_when_it_has_changed(
 
 
 def test_a_service_that_closes_lets_go_of_all_rows(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    held, closed = house.app.service.offers, list[Any]()
-    offer = held.find("adult")
-    offer.by_vintages["2026",] = whole = object.__new__(dv.Session)
+    held, closed = house.app.service.served, list[Any]()
+    served = held.find("adult")
+    served.by_vintages["2026",] = whole = object.__new__(dv.Session)
     with monkeypatch.context() as patch:
         patch.setattr(dv.Session, "close", lambda session: closed.append(session))
         held.close()
-    offer.by_vintages.clear()
-    assert closed == [whole, offer.session]
+    served.by_vintages.clear()
+    assert closed == [whole, served.session]
 
 
 def test_data_that_are_public_are_listed_for_everybody(house: Any) -> None:
     before = house.app.service.granted(None)
     house.carl.send("PATCH", "/v1/datasets/adult", json={"public": True})
     after = house.app.service.granted(None)
-    assert (before, after) == (set(), {house.app.service.offers.find("adult").entry.number})
+    assert (before, after) == (set(), {house.app.service.served.find("adult").entry.number})

@@ -32,7 +32,7 @@ _MOST_VINTAGES = 64
 
 
 @dataclass(slots=True)
-class Offer:
+class ServedDataset:
     """A dataset that is open; `sessions` are those of its analysts, which share its data."""
 
     entry: Entry
@@ -92,7 +92,7 @@ class Offer:
             self.session.close()
 
 
-class Offers:
+class ServedDatasets:
     """The datasets by name."""
 
     def __init__(self, ledger: Ledger, settings: Settings, report: Callable[[str], None]) -> None:
@@ -100,15 +100,15 @@ class Offers:
         self._lock = Lock()
         self._changed = -1
         self._asked = 0.0
-        self._by_number: dict[int, Offer] = {}
-        self._by_name: dict[str, Offer] = {}
+        self._by_number: dict[int, ServedDataset] = {}
+        self._by_name: dict[str, ServedDataset] = {}
 
-    def find(self, name: str) -> Offer | None:
+    def find(self, name: str) -> ServedDataset | None:
         """Return the dataset of a name."""
         self.refresh()
         return self._by_name.get(name)
 
-    def all(self) -> list[Offer]:
+    def all(self) -> list[ServedDataset]:
         """Return every dataset, oldest first."""
         self.refresh()
         return list(self._by_number.values())
@@ -122,24 +122,24 @@ class Offers:
             changed = self._ledger.catalogue.changed
             if changed == self._changed and not now:
                 return
-            kept: dict[int, Offer] = {}
+            kept: dict[int, ServedDataset] = {}
             for entry in self._ledger.catalogue.entries():
                 if "source" in entry.said:
                     kept[entry.number] = self._kept(entry)
-            gone = [offer for number, offer in self._by_number.items() if number not in kept]
+            gone = [served for number, served in self._by_number.items() if number not in kept]
             self._by_number = kept
-            self._by_name = {offer.entry.name: offer for offer in kept.values()}
+            self._by_name = {served.entry.name: served for served in kept.values()}
             self._changed = changed
-        for offer in gone:
-            offer.close()
+        for served in gone:
+            served.close()
 
     def reload(self, settings: Settings) -> None:
         """Take new roots and connections, and try again what could not be opened."""
         self._settings = settings
         self.refresh(now=True)
 
-    def _kept(self, entry: Entry) -> Offer:
-        """Return the offer as it was opened before, or open it."""
+    def _kept(self, entry: Entry) -> ServedDataset:
+        """Return the served as it was opened before, or open it."""
         before = self._by_number.get(entry.number)
         if before is not None and before.session is not None and _same(before.entry, entry):
             before.entry = entry
@@ -150,16 +150,16 @@ class Offers:
             return opened_session(entry.name, entry.said, schema, self._ledger, self._settings, vintages)
 
         try:
-            return Offer(entry, schema, opened(), opened)
+            return ServedDataset(entry, schema, opened(), opened)
         except DovetailError as error:
             # What the driver says may hold an address or a path; which dataset it is, the operator may know.
             self._report(error.code)
-            return Offer(entry, schema, None, opened, "The data cannot be read at present.")
+            return ServedDataset(entry, schema, None, opened, "The data cannot be read at present.")
 
     def close(self) -> None:
         """Let go of all data."""
-        for offer in self._by_number.values():
-            offer.close()
+        for served in self._by_number.values():
+            served.close()
 
 
 def _same(one: Entry, other: Entry) -> bool:

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from dovetail.answers import Answer, computed
-from dovetail.answers.computed import bars_of, box_of
+from dovetail.answers import Answer, formula_values
+from dovetail.answers.formula_values import bars_of, box_of
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query import Column, Mean, Schema
@@ -60,7 +60,7 @@ def test_a_ratio_is_as_narrow_as_the_mean_and_narrower_than_a_box(monkeypatch: p
     assert ratio is not None
     (mean,) = asked.bars(Fraction(19, 20))
     assert ratio.high - ratio.low <= mean.high - mean.low
-    monkeypatch.setattr(computed, "MOST_INVERTED", 0)
+    monkeypatch.setattr(formula_values, "MOST_INVERTED", 0)
     (box,) = bars_of(RATIO, [asked], [0], Fraction(1, 20), False)
     assert box is not None
     assert box.low < ratio.low < ratio.high < box.high
@@ -94,5 +94,5 @@ def test_what_may_be_divided_by_nothing_has_no_interval() -> None:
     assert box_of(nothing, {SUM: asked_bars()}, 0) is None
 
 
-def asked_bars() -> list[computed.Bar]:
-    return [computed.Bar(Fraction(1), Fraction(2))]
+def asked_bars() -> list[formula_values.Bar]:
+    return [formula_values.Bar(Fraction(1), Fraction(2))]

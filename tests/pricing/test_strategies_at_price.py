@@ -15,7 +15,7 @@ import dovetail as dv
 from dovetail.noise import Geometric
 from dovetail.pricing.accuracy import noises_reaching
 from dovetail.pricing.composition import charge_of, joint_losses
-from dovetail.pricing.measuring_ways import _even_noises, shared_price
+from dovetail.pricing.strategies_at_price import _even_noises, shared_price
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Rows
 from dovetail.workloads.planning import keeps

@@ -15,7 +15,7 @@ from dovetail.query.sql.formula import aggregates_in
 from dovetail.query.sql.order import Direction
 
 from .answer import Answer
-from .computed import aggregate_values, kept, value_of
+from .formula_values import aggregate_values, kept, value_of
 from .table import TableAnswer
 
 

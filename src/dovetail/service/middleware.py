@@ -34,7 +34,7 @@ _HEADERS = (
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-class Gate:
+class Middleware:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -44,21 +44,21 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        passage = _Passage(scope, receive, send, self.service)
+        exchange = _Exchange(scope, receive, send, self.service)
         try:
-            self._check(passage)
-            await self._app(scope, passage.receive, passage.send)
+            self._check(exchange)
+            await self._app(scope, exchange.receive, exchange.send)
         except (Refused, DovetailError) as error:
-            await passage.reply(error)
+            await exchange.reply(error)
         except Exception as error:  # noqa: BLE001 - the last stop before the outside
-            self.service.log.fault(error, request=passage.id)
-            await passage.reply(internal())
+            self.service.log.fault(error, request=exchange.id)
+            await exchange.reply(internal())
         finally:
-            passage.note()
+            exchange.note()
 
-    def _check(self, passage: _Passage) -> None:
+    def _check(self, exchange: _Exchange) -> None:
         """Look at the head of the request."""
-        settings, headers = self.service.settings, passage.headers
+        settings, headers = self.service.settings, exchange.headers
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if name.lower() not in settings.allowed_hosts:
@@ -68,16 +68,16 @@ class Gate:
                 "This service does not have that name.",
                 "Its operator adds names to `hosts`.",
             )
-        query = passage.scope.get("query_string", b"")
+        query = exchange.scope.get("query_string", b"")
         if b"dvt_" in query or b"key=" in query.lower():
             raise Refused(
                 400, "invalid-parameter", "A key must not be in an address.", "Send it in a header."
             )
         # A browser adds the cookie by itself, but never a key in this header.
         # Proxies may send the cookies of one request in several headers: each of them counts.
-        cookies = b";".join(value for name, value in passage.scope["headers"] if name == b"cookie")
+        cookies = b";".join(value for name, value in exchange.scope["headers"] if name == b"cookie")
         by_cookie = "authorization" not in headers and cookie_name(settings).encode() in cookies
-        if passage.scope["method"] not in _SAFE and by_cookie:
+        if exchange.scope["method"] not in _SAFE and by_cookie:
             self._check_origin(headers, host)
         declared = headers.get("content-length", "0")
         if not (declared.isascii() and declared.isdigit()) or int(declared) > settings.limits.body:
@@ -95,7 +95,7 @@ class Gate:
             raise Refused(403, "foreign-origin", "Another site sent this request.", "Nothing was done.")
 
 
-class _Passage:
+class _Exchange:
     """One request on its way through."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, service: Service) -> None:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from dovetail.query.measures import Bar, shared_chance
-from dovetail.query.sharing import components_read
+from dovetail.query.shared_components import components_read
 from dovetail.query.sql.formula import Aggregate, Formula, Number, Test, Tests, aggregates_in
 
 from .answer import Answer

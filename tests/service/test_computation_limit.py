@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.service import computing
+from dovetail.service import computation_limit
 from dovetail.service.settings import Limits
 
 
 def test_a_design_is_refused_while_all_places_are_taken(house: Any) -> None:
-    for _ in range(computing.MOST):
-        assert computing._places.acquire(blocking=False)
+    for _ in range(computation_limit.MOST):
+        assert computation_limit._places.acquire(blocking=False)
     try:
         refused = house.ann.post("/v1/design", {"within": 4})
         assert (refused.status_code, refused.json()["code"]) == (503, "busy")
@@ -18,8 +18,8 @@ def test_a_design_is_refused_while_all_places_are_taken(house: Any) -> None:
         asked = {"question": {"ask": "count"}, "pay": {"spend": {"epsilon": "0.1"}}}
         assert house.ann.post("/v1/datasets/adult/answers", asked).status_code == 200
     finally:
-        for _ in range(computing.MOST):
-            computing._places.release()
+        for _ in range(computation_limit.MOST):
+            computation_limit._places.release()
     assert house.ann.post("/v1/design", {"within": 4}).status_code == 200
 
 

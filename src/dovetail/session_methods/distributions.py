@@ -1,4 +1,4 @@
-"""The asking methods about how a column is distributed: spread, quantiles, ranges."""
+"""Methods that ask how a column is distributed: spread, quantiles, ranges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dovetail import query as asked
 from dovetail.check import Real
 
-from .counts_and_sums import AskingCounts, listed_columns, paid
+from .counts_and_sums import CountMethods, listed_columns, paid
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, ContributionsAnswer, Plan, RangeAnswer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dovetail.query.distributions import Kind
 
 
-class AskingDistributions(AskingCounts):
+class DistributionMethods(CountMethods):
     """Ask how the values of a column are distributed, in all rows or in each cell of the columns of `by`.
 
     Each row is clamped to [low, high] and rounded to a multiple of step; the schema gives those of

@@ -1,4 +1,4 @@
-"""The asking methods about counts, sums and means, and those that price or batch any query."""
+"""Methods that ask for counts, sums and means, and those that price or batch any query."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def paid(method: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
     return asked
 
 
-class AskingCounts(ABC):
+class CountMethods(ABC):
     """Ask typed queries; a subclass knows where the data and the budget are.
 
     Pay for every answer in exactly one way: `within` (an error that is exceeded with probability at most
@@ -272,7 +272,7 @@ class AskingCounts(ABC):
         The text is read into typed queries and never run. Bounds of SUM and AVG, and the groups, come from
         the schema. What cannot be answered raises UnsupportedSQL, which says where and what to write instead.
         """
-        from dovetail.answers.layout import laid_out
+        from dovetail.answers.select_layout import laid_out
 
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -352,7 +352,7 @@ class AskingCounts(ABC):
 
     def lay_out(self, text: str, answers: Sequence[Answer]) -> TableAnswer:
         """Return the answers to the quote of a SELECT as its table."""
-        from dovetail.answers.layout import laid_out
+        from dovetail.answers.select_layout import laid_out
 
         return laid_out(text, self._selection(text), answers)
 

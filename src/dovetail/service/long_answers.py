@@ -17,7 +17,7 @@ from .reply_types import Reply, Running
 _LONGEST = 600.0
 
 
-async def within_patience(
+async def answer_or_place(
     pool: AnswerPool, patience: float, work: Callable[[], Response], running: Callable[[], str | None]
 ) -> Response:
     """Return the reply, or where to look for it if it takes long or another attempt is at work."""

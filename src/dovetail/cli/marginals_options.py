@@ -38,7 +38,7 @@ Keys = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class TableOptions:
+class MarginalsOptions:
     """Which tables are counted, of which rows."""
 
     title: ClassVar[str] = "The tables"

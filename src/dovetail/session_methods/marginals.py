@@ -1,4 +1,4 @@
-"""The asking methods about many numbers at once: tables of several columns, and whole workloads."""
+"""Methods that ask for many numbers at once: tables of several columns, and whole workloads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dovetail import query as asked
 from dovetail.check import Real
 
 from .counts_and_sums import paid
-from .distributions import AskingDistributions
+from .distributions import DistributionMethods
 
 if TYPE_CHECKING:
     from dovetail.answers import Answer, MarginalsAnswer, Plan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dovetail.query.marginals import StrategyKind
 
 
-class AskingMarginals(AskingDistributions):
+class MarginalMethods(DistributionMethods):
     """Ask for many tables of counts at once; how they are measured is chosen from the price."""
 
     @paid

@@ -17,8 +17,8 @@ from scipy.stats import binom
 
 import dovetail as dv
 from dovetail.answers import Answer
-from dovetail.answers.computed import box_of, value_of
-from dovetail.answers.layout import laid_out
+from dovetail.answers.formula_values import box_of, value_of
+from dovetail.answers.select_layout import laid_out
 from dovetail.answers.table import TableAnswer
 from dovetail.ledger import Ledger
 from dovetail.privacy import Charge

@@ -1,0 +1,1 @@
+"""The methods of every session that ask, here and over HTTP; their signatures list all ways to pay."""
