@@ -208,6 +208,22 @@ def test_days_and_numbers_that_python_cannot_hold_are_missing_keys(odd: Engine) 
     assert held("m", "text") == {"Happy": 1, "sad": 1, "ok": 1, None: 2}
 
 
+def test_workers_may_help_with_few_groups_and_with_many(address: str) -> None:
+    """The server lets none help with what is read through a cursor."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION by_a_worker() RETURNS BOOL PARALLEL SAFE LANGUAGE plpgsql AS $$ BEGIN "
+            "RETURN (SELECT leader_pid > 0 FROM pg_stat_activity WHERE pid = pg_backend_pid()); END $$;"
+            "CREATE VIEW helped AS SELECT by_a_worker() AS yes FROM odd"
+        )
+    engine = connect(Source.of(f"{address}&options=-c%20debug_parallel_query%3Don", table="helped"))
+    query = Histogram("yes", keys=[True, None])
+    assert cells(engine, query) == [5, 0]
+    question = query.checked(Schema([]).table(engine.columns()))
+    assert list(held_cells(engine, question)) == [[(True, 5)]]
+    engine.close()
+
+
 def turned(address: str, user: str) -> str:
     return address.replace("postgres:@", f"{user}:hunter2@")
 

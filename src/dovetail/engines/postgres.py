@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -155,19 +156,18 @@ class Postgres:
         return _templates.filled("CAST(CAST('x' || LEFT(MD5(x), 8) AS BIT(32)) AS BIGINT)", text)
 
     def fetch(self, statement: exp.Select) -> list[tuple[Any, ...]]:
-        with self._asked(statement) as rows:
-            return [tuple(row) for row in rows]
+        return [row for batch in self.batches(statement) for row in batch]
 
     def batches(self, statement: exp.Select) -> Batches:
-        with self._asked(statement, stream_results=True, max_row_buffer=BATCH) as rows:
-            for batch in rows.partitions(BATCH):
-                yield [tuple(row) for row in batch]
+        with self._asked(statement) as rows:
+            while batch := list(islice(rows, BATCH)):
+                yield batch
 
     def column_batches(self, statement: exp.Select) -> ColumnBatches:
         return in_columns(self.batches(statement))
 
     @contextmanager
-    def _asked(self, statement: exp.Select, **options: Any) -> Iterator[Any]:
+    def _asked(self, statement: exp.Select) -> Iterator[Iterator[tuple[Any, ...]]]:
         """Run a statement under the limits; the server's own ends first, ours where the server is silent."""
         text = placed(statement, self.relation).sql("postgres", copy=False)
         try:
@@ -176,7 +176,10 @@ class Postgres:
                 wait_longer(connection, self._limit / 1000 + REPLY_LIMIT),
             ):
                 connection.exec_driver_sql(_SETTINGS.format(limit=self._limit))
-                yield connection.execution_options(**options).exec_driver_sql(text)
+                # Not through a cursor of the server's: for one of those it uses no parallel workers.
+                cursor = connection.connection.driver_connection.cursor()
+                with closing(cursor.stream(text, size=_rows_at_once())) as rows:
+                    yield rows
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error, self._advice(text)) from None
 
@@ -214,6 +217,13 @@ def _opened(address: str) -> Any:
     limit_replies(engine)
     # Without parameters, the driver leaves a percent sign in a text alone.
     return engine.execution_options(postgresql_readonly=True, no_parameters=True)
+
+
+def _rows_at_once() -> int:
+    """Return how many rows the driver takes from the server at once; libpq has more than one since 17."""
+    import psycopg
+
+    return BATCH if psycopg.capabilities.has_stream_chunked() else 1
 
 
 def _table_of(source: Source) -> exp.Expression:
