@@ -33,7 +33,7 @@ from .report import Row, seconds_of, show, timed
 
 TITLE = "A service on the Adult data, over HTTP"
 CLIENTS, ASKED = 32, 256
-_IMPORTS = "fastapi, uvicorn, limits, structlog, prometheus_client, duckdb, pyarrow, sqlalchemy, numpy, flint"
+_IMPORTS = "fastapi, uvicorn, structlog, prometheus_client, duckdb, pyarrow, sqlalchemy, numpy, flint"
 _IMPORTS += ", sqlglot, cryptography, typer, rich"
 _PAY = {"noise": dv.Geometric("0.001").to_dict(), "fresh": True}
 _COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": _PAY}

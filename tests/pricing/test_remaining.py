@@ -47,7 +47,9 @@ def test_the_accuracy_that_a_refusal_offers_can_be_had(
             spend = dv.Budget.zeta(left.zeta, max_epsilon=left.epsilon)
         answer = session.batch([query], spend=spend)[0]
         bar = answer.bars()[0]
-        assert (bar.high - bar.low) / 2 == Fraction(offered[1])
+        best = Fraction(bar.high - bar.low) / 2
+        # Of the rest three digits count, so that the offer is at most a hundredth above the best.
+        assert best <= Fraction(offered[1]) <= best * Fraction(101, 100) + 1
 
 
 def test_nothing_is_offered_where_nothing_is_known_or_left(tmp_path: Path) -> None:

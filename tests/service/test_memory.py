@@ -1,4 +1,4 @@
-"""What a request may make the service hold: no more than the limit, nothing before it is known who asks."""
+"""What requests may make the service hold: no more than a limit, nothing before it is known who asks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import dovetail as dv
+from dovetail.ledger import expected_reads
+from dovetail.ledger.expected_reads import Expectations
+from dovetail.service import served_datasets
 from dovetail.service.endpoints.questions import Asker
+from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.settings import Limits
 
 PIECE, PIECES = b" " * 65_536, 1000
@@ -107,3 +113,27 @@ def test_a_wrong_key_does_not_wait_for_those_who_are_answered(busy: tuple[Any, E
         go.set()
         assert [each.result().status_code for each in asked] == [200] * 3
     assert not house.app.service.pool.full
+
+
+def test_what_is_kept_open_for_callers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are kept by person and vintages, runs by person and name: a client can send many of them."""
+    for name in ("_MOST_SESSIONS", "_MOST_VINTAGES", "_MOST_RUNS"):
+        monkeypatch.setattr(served_datasets, name, 8)
+    entry: Any = SimpleNamespace(said={})
+    session: Any = SimpleNamespace(on_behalf_of=lambda name, pacing: f"of {name}")
+    dataset = ServedDataset(entry, dv.Schema(), session, lambda vintages: session)
+    for number in range(50):
+        caller: Any = SimpleNamespace(name=f"a{number}", principal=SimpleNamespace(id=number))
+        assert dataset.session_of(caller) == dataset.session_of(caller, (f"v{number}",)) == f"of a{number}"
+        dataset.keep_run(caller, "run", caller)
+        assert max(map(len, (dataset.sessions, dataset.by_vintages, dataset.runs))) <= 8
+    assert (49, "run") in dataset.runs
+
+
+def test_what_a_ledger_expects_of_analysts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected_reads, "_MOST_KNOWN", 8)
+    expected = Expectations()
+    for number in range(50):
+        request: Any = SimpleNamespace(vintages=(), version=None, analyst=f"a{number}")
+        expected.remember(request, SimpleNamespace())  # type: ignore[arg-type]
+        assert len(expected._known) <= 8

@@ -100,7 +100,7 @@ def worded(error: Exception) -> tuple[str, str]:
 
 
 _EXTRAS = {"matplotlib": "plot", "psycopg": "postgres", "pandas": "pandas", "pyspark": "spark"}
-_EXTRAS |= dict.fromkeys(("fastapi", "uvicorn", "limits", "structlog", "prometheus_client"), "service")
+_EXTRAS |= dict.fromkeys(("fastapi", "uvicorn", "structlog", "prometheus_client"), "service")
 _EXTRAS |= {"joserfc": "oidc"}
 
 

@@ -27,12 +27,12 @@ def figure(value: Fraction | float, digits: int = 6) -> str:
     return f"{near:.3g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
 
 
-def rounded(value: Fraction, *, down: bool = False) -> str:
-    """Return six significant digits, rounded up (what is spent) or down (what remains).
+def rounded(value: Fraction, *, down: bool = False, digits: int = 6) -> str:
+    """Return so many significant digits, rounded up (what is spent) or down (what remains).
 
     >>> rounded(Fraction(1, 3)), rounded(Fraction(1, 3), down=True)
     ('0.333334', '0.333333')
     """
-    context = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
+    context = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING)
     number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
     return f"{number:f}" if number == 0 or -5 < number.adjusted() < 9 else f"{number:e}"

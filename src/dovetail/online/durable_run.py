@@ -131,7 +131,7 @@ class Online:
                 raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
             keys = [_text(question.to_dict()) for question in questions]
             new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
-            before = set(self._given)
+            before = {key for key in keys if key in self._given}
             told = self._answered(new, unchecked) if new else {}
             answers = [told.get(key) or self._given[key] for key in keys]
             self._asked += sum(len(each.parts) for each in answers)

@@ -11,6 +11,7 @@ from typing import Any
 from dovetail.answers.plan import parts_per_slot
 from dovetail.errors import DovetailError, InvalidParameter
 from dovetail.exact.bisection import bracket
+from dovetail.exact.figures import rounded
 from dovetail.noise import Geometric, IntegerNoise, StaircaseNoise
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query.checked_query import CheckedQuery
@@ -28,6 +29,8 @@ _CLOSE = 1e-7
 _FEWEST_SHAPED, _MOST_SHAPED = 3, 10**6
 # A delta is only paid for a gain that shows.
 _GAIN = 0.95
+# Of what remains, for saying what it would buy.
+_DIGITS = 3
 # As many pieces as the designer may use: twice the default bring half a per cent where queries are many.
 PIECES = 16
 
@@ -252,7 +255,8 @@ def error_of_rest(
 ) -> Fraction | None:
     """Return the error that the rest of a budget buys for a question; None where it buys none that is known.
 
-    The error of a mean depends on the number of rows, which is private.
+    The error of a mean depends on the number of rows, which is private. The rest is rounded down to three
+    digits: each refusal sees another one, and its noise and tables would never be used again.
 
     >>> from dovetail.query.measures import Rows
     >>> rows, level = CheckedQuery(Rows()), Fraction(95, 100)
@@ -261,9 +265,11 @@ def error_of_rest(
     """
     left = budget.remaining(spent)
     try:
-        rest = Budget.pure(left.epsilon)
+        epsilon = rounded(Fraction(left.epsilon), down=True, digits=_DIGITS)
+        rest = Budget.pure(epsilon)
         if left.zeta is not None:
-            rest = Budget.zeta(left.zeta, max_epsilon=left.epsilon)
+            zeta = rounded(Fraction(left.zeta), down=True, digits=_DIGITS)
+            rest = Budget.zeta(zeta, max_epsilon=epsilon)
         noises = noises_at_price(question, rest, neighbours)
         noises[0].sample(0)
     except DovetailError:  # nothing remains, or so little that no noise is wide enough

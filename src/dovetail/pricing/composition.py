@@ -99,13 +99,13 @@ def _counted(move: Move, noises: Sequence[IntegerNoise]) -> _Losses:
     return tuple((shift_loss(noise, by), count) for (noise, by), count in counts.items())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def shift_loss(noise: IntegerNoise, shift: int) -> PrivacyLoss:
     """Return the loss of one integer that moves by at most `shift`; kept, as sessions repeat their noise."""
     return privacy_loss(noise, sensitivity=shift)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _joint(losses: _Losses) -> Charge:
     """Return the exact charge of released integers that move together, each with noise of its own."""
     return _composed(losses).charge()

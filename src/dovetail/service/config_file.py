@@ -18,6 +18,7 @@ from dovetail.query import Schema
 from .bodies import read_budget, read_pacing
 from .forms import ABOUT
 from .oidc import Provider
+from .rate_limit import parsed_rate
 from .settings import DeclaredDataset, Limits, Settings
 
 _SERVICE = {"host", "port", "hosts", "ledger", "tls_certificate", "tls_key", "behind_proxy", "workers"}
@@ -139,6 +140,7 @@ def _limits(said: Mapping[str, Any]) -> Limits:
     read: dict[str, Any] = {}
     for name, value in said.items():
         if name == "rate":
+            parsed_rate(str(value))
             read[name] = str(value)
         elif name in ("patience", "body_seconds"):
             read[name] = float(positive(name, value, "Seconds, such as 10."))

@@ -7,9 +7,6 @@ from threading import Lock
 from time import monotonic
 
 from fastapi import Request
-from limits import parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 
 from dovetail.ledger import Ledger
 
@@ -20,6 +17,7 @@ from .logs import Log
 from .metrics import Metrics
 from .oidc import Tokens
 from .problems import Refused, not_found
+from .rate_limit import RateLimit
 from .registration import set_pacing
 from .served_datasets import ServedDataset, ServedDatasets
 from .settings import Settings
@@ -42,13 +40,12 @@ class Service:
         self.verified: tuple[float, Verified] | None = None
         self.verifying = Lock()
         self.ready_at = -_READY_AGAIN
-        self._rate = parse(settings.limits.rate)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._rate = RateLimit(settings.limits.rate)
 
     def check_rate(self, request: Request, caller: Caller | None) -> None:
         """Refuse who asks too often; each worker counts for itself."""
         who = caller.principal.public if caller else f"from {request.client.host if request.client else ''}"
-        if not self._limiter.hit(self._rate, who):
+        if not self._rate.admits(who):
             raise Refused(
                 429, "too-many-requests", "These are too many requests.", "Try again a little later."
             )
@@ -78,7 +75,7 @@ class Service:
         """Take new settings; the address, the ledger and the cookies stay as they are."""
         kept = {name: getattr(self.settings, name) for name in ("ledger", "host", "port", "cookie_secret")}
         self.settings = replace(settings, **kept)
-        self._rate = parse(self.settings.limits.rate)
+        self._rate = RateLimit(self.settings.limits.rate)
         set_pacing(self.settings, self.ledger)
         self.served.reload(self.settings)
 
