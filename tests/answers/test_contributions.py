@@ -1,6 +1,6 @@
 """What bounds keep: shares with intervals that hold, and the bound that loses least."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import comb
@@ -47,6 +47,17 @@ def test_without_noise_the_share_is_exact() -> None:
         assert found.value == pytest.approx(share(TRUE, bound))
         assert found.low == found.value == found.high
     assert quiet.kept(max_rows=len(TRUE)).value == quiet.kept(max_rows=99).value == 1
+
+
+def test_clamped_counts_of_persons_lie_within_their_intervals() -> None:
+    noisy = replace(answer((4, -3, 0, -30), (2, -7)), clamp=True)
+    for what, shown in (("rows", [4, 0, 0, 0]), ("cells", [2, 0])):
+        table = noisy.table_of(what).to_pydict()
+        assert table["value"] == shown
+        assert all(
+            0 <= low <= value <= high
+            for value, low, high in zip(*(table[each] for each in ("value", "low", "high")), strict=True)
+        )
 
 
 def test_the_interval_of_a_share_holds_as_often_as_it_says() -> None:

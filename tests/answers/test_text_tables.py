@@ -50,6 +50,13 @@ def test_all_cells_are_written_where_a_notebook_shows_the_first(session: dv.Sess
     assert answer.to_html().count("<tr>") == 101
 
 
+def test_a_two_way_table_is_shown_whole(session: dv.Session) -> None:
+    keys = {"n": range(40), "m": ["x", "y"]}
+    answer = session.histogram("n", "m", keys=keys, noise=dv.Geometric(1))
+    assert answer._repr_html_() == answer.to_html()
+    assert answer.to_html().count("<tr>") == 41
+
+
 @pytest.mark.parametrize("columns", [("k",), ("k", "m")])
 def test_hostile_keys_stay_text(session: dv.Session, columns: tuple[str, ...]) -> None:
     keys = {"k": [HOSTILE, "b"], "m": ["x", "y"]}

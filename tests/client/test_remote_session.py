@@ -104,6 +104,16 @@ def test_a_quote_is_what_the_answer_is_charged(house: House, local: dv.Session) 
             remote.answer(local.quote(dv.Count(), within=10))
 
 
+def test_what_was_answered_before_is_quoted_as_free(house: House, local: dv.Session) -> None:
+    with session_of(house) as remote:
+        for session in (remote, local):
+            session.histogram("sex", within=10)
+            quote = session.quote(dv.Histogram("sex"), within=30)
+            assert session.price(dv.Histogram("sex"), within=30) == dv.Charge.zero()
+            assert quote.errors() == session.quote(dv.Histogram("sex"), within=10, fresh=True).errors()
+            assert quote.words()["cost"].startswith("nothing: answered on")
+
+
 def test_a_name_for_the_request_pays_once(house: House) -> None:
     with session_of(house) as remote:
         first = remote.count(**PAY, fresh=True, request="monday")

@@ -1,6 +1,8 @@
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas
 import polars
@@ -122,3 +124,18 @@ def test_keys_are_never_taken_from_the_data() -> None:
     for columns in (["town"], ["age"], ["town", "age"]):
         with pytest.raises(MissingKeys, match=r"Schema\.draft"):
             Histogram(*columns).checked(table)
+
+
+def test_what_another_thread_forgets_meanwhile_is_read_again() -> None:
+    """The threads of a service share the table of an analyst's session; each keeps only so much."""
+
+    class Forgetful(dict[Any, Any]):
+        def __contains__(self, key: object) -> bool:
+            known = super().__contains__(key)
+            self.clear()
+            return known
+
+    schema = Schema([Column("seen", "date", low="2024-01-01", high="2024-12-31")])
+    table = replace(schema.table(), _labels=Forgetful(), conditions=Forgetful())
+    asked = Count("seen.month = 3").checked(table)
+    assert Count("seen.month = 3").checked(table) == asked

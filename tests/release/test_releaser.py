@@ -175,11 +175,23 @@ def test_an_error_of_the_data_says_what_it_has_cost() -> None:
         desk(Memory(), DataError("gone")).answer([Count()], Payment(noise=NOISE))
 
 
-def test_an_answer_that_could_not_be_stored_is_not_shown() -> None:
+def test_an_answer_that_could_not_be_stored_is_not_shown_and_the_error_says_what_it_has_cost() -> None:
     memory = Memory(settles=False)
-    with pytest.raises(LedgerError):
+    with pytest.raises(LedgerError, match=r"The charge \(epsilon 0\.5\) stays spent, because rows were read"):
         desk(memory).answer([Count()], Payment(noise=NOISE))
+    with pytest.raises(LedgerError, match="a retry of the same request does not pay again"):
+        desk(memory).answer([Count()], Payment(noise=NOISE, request="a"))
     assert memory.answers == {}
+
+
+def test_a_plan_with_too_few_answers_for_its_first_question_is_not_paid() -> None:
+    memory = Memory()  # which cannot open a plan
+    mean = Mean("age", low=0, high=100, step=1)
+    with pytest.raises(BudgetExceeded, match="uses 2 answers, and the plan would have 1"):
+        desk(memory).answer([mean], Payment(noise=NOISE, queries=1))
+    with pytest.raises(NotImplementedError):
+        desk(memory).answer([mean], Payment(noise=NOISE, queries=2))
+    assert memory.events == []
 
 
 def test_a_batch_is_reserved_once_and_costs_exactly_the_joint_loss() -> None:

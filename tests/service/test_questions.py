@@ -174,6 +174,19 @@ def test_an_answer_is_a_file_too(house: Any) -> None:
     assert float(wide["low"]) < float(usual["low"])
 
 
+def test_marginals_are_files_of_all_their_tables(house: Any) -> None:
+    asked = {"ask": "marginals", "columns": ["sex", "income"], "way": 1}
+    body = {"question": asked, "pay": {"spend": {"epsilon": "0.1"}}}
+    public = house.ann.post("/v1/datasets/adult/answers", body).json()["id"]
+    for kind in ("application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"):
+        given = house.ann.get(f"/v1/answers/{public}", headers={"Accept": kind})
+        assert given.headers["content-type"] == kind
+        read = pyarrow.ipc.open_stream(given.content).read_all if "arrow.stream" in kind else None
+        table = parquet.read_table(pyarrow.BufferReader(given.content)) if read is None else read()
+        assert table.column_names == ["table", "sex", "income", "value", "low", "high"]
+        assert table.num_rows == 4
+
+
 def test_history_is_ones_own_and_comes_in_pages(house: Any) -> None:
     for age in range(5):
         body = {"question": {"ask": "count", "where": f"age > {age}"}, "pay": {"spend": {"epsilon": "0.01"}}}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -52,8 +55,19 @@ def test_a_service_that_closes_lets_go_of_all_rows(house: Any, monkeypatch: pyte
     assert closed == [whole, served.session]
 
 
-def test_data_that_are_public_are_listed_for_everybody(house: Any) -> None:
-    before = house.app.service.granted(None)
-    house.carl.send("PATCH", "/v1/datasets/adult", json={"public": True})
-    after = house.app.service.granted(None)
-    assert (before, after) == (set(), {house.app.service.served.find("adult").entry.number})
+def test_many_runs_are_kept_at_once_and_the_oldest_are_let_go(house: Any) -> None:
+    served, caller = house.app.service.served.find("adult"), SimpleNamespace(principal=SimpleNamespace(id=1))
+
+    class Slow(dict[Any, Any]):
+        """Lets others in between finding the oldest and letting it go."""
+
+        def __iter__(self) -> Any:
+            oldest = super().__iter__()
+            sleep(0.001)
+            return oldest
+
+    served.runs = Slow()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: served.keep_run(caller, str(number), None), range(64)))
+    assert len(served.runs) == served_datasets._MOST_RUNS
+    served.runs.clear()

@@ -68,14 +68,14 @@ class ContributionsAnswer(Answer):
         import pyarrow
 
         part = self._part(what)
-        low = [bar.low for bar in self.bars(self.level)][part.start : part.start + part.most]
-        width = [value - end for value, end in zip(part.persons, low, strict=True)]
+        own = slice(part.start, part.start + part.most)
+        values, bars = self.values()[own], self.bars(self.level)[own]
         return pyarrow.table(
             {
                 what: list(range(1, part.most + 1)),
-                "value": part.persons,
-                "low": [int(value - each) for value, each in zip(part.persons, width, strict=True)],
-                "high": [int(value + each) for value, each in zip(part.persons, width, strict=True)],
+                "value": [int(value) for value in values],
+                "low": [int(bar.low) for bar in bars],
+                "high": [int(bar.high) for bar in bars],
             }
         )
 

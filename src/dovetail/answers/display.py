@@ -87,6 +87,13 @@ def lines_of(answer: ShownAnswer, most: int | None = None) -> list[Line]:
 
 def as_html(answer: ShownAnswer, table: str | None = None, most: int | None = MOST_ROWS) -> str:
     """Return the answer for a notebook, as a list with bars or as a `table`; all from outside is escaped."""
+    after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
+    shown = _listed_html(answer, most) if table is None else table
+    return f"{mark_html(answer)}{shown}<p>{after}</p>"
+
+
+def _listed_html(answer: ShownAnswer, most: int | None) -> str:
+    """Return a list of the first `most` cells with bars, and how many more there are."""
     listed = answer.excerpt(most)
     top = max([Fraction(1), *(max(value, bar.high) for _, value, bar in listed)])
     names, constant = [axis.field.name for axis in answer.query.named_by], answer.query.measure.constant
@@ -102,10 +109,7 @@ def as_html(answer: ShownAnswer, table: str | None = None, most: int | None = MO
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     left = answer.size - len(listed)
     more = f"<p>... and {left:,} more cells</p>" if left else ""
-    after = "<br>".join(escape(line) for line in notes(answer).split("\n"))
-    if table is None:
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return f"{mark_html(answer)}{table}{more}<p>{after}</p>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
 
 
 def notes(answer: ShownAnswer, *, whole: bool = False, bounded: str | None = None) -> str:

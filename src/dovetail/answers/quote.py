@@ -108,7 +108,7 @@ class StoredOffer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form."""
-        return facts(self)
+        return facts(self) | {"versioned": self.versioned, "asked": [each.told() for each in self.asked]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from dovetail.answers.answer import Answer
@@ -12,7 +13,7 @@ from dovetail.answers.answer_classes import of_its_kind
 from dovetail.answers.json_format import read_noise
 from dovetail.answers.payment import Payment
 from dovetail.answers.plan import Plan
-from dovetail.answers.quote import Quote, QuotedQuery, Standing
+from dovetail.answers.quote import Quote, QuotedQuery, Standing, StoredOffer
 from dovetail.answers.threshold import Threshold
 from dovetail.privacy import Budget, Charge
 from dovetail.query.canonical_form import read_question
@@ -54,7 +55,7 @@ def sent_payment(payment: Payment) -> dict[str, Any]:
 
 def read_quote(told: Mapping[str, Any], payment: Payment, body: dict[str, Any], dataset: str) -> Quote:
     """Read a quote."""
-    standing = told["standing"]
+    standing, stored = told["standing"], told["stored"]
     return RemoteQuote(
         tuple(map(_quoted, told["asked"])),
         Charge.from_dict(told["charge"]),
@@ -63,10 +64,16 @@ def read_quote(told: Mapping[str, Any], payment: Payment, body: dict[str, Any], 
         told["neighbours"],
         None if told["plan"] is None else read_plan(told["plan"]),
         told["slots"],
+        None if stored is None else _offer(stored),
         dataset=dataset,
         offer=told["digest"],
         body=body,
     )
+
+
+def _offer(data: Mapping[str, Any]) -> StoredOffer:
+    asked, at = tuple(map(_quoted, data["asked"])), datetime.fromisoformat(data["answered_at"])
+    return StoredOffer(asked, at, data["stale"], data["versioned"])
 
 
 def _quoted(data: Mapping[str, Any]) -> QuotedQuery:

@@ -13,12 +13,14 @@ from typing import Any
 from dovetail.errors import InvalidQuery
 
 from .checked_query import CheckedQuery
-from .condition import ColumnComparison, Condition, Every, Member, Missing, Some
+from .condition import OPERATORS, ColumnComparison, Condition, Every, Member, Missing, Some
 from .field import Constant, Field, read_column
 from .lattice import Lattice
 from .measures import read_measure
 from .neighbours import Persons
 from .partitions import DISCOVER, Axis, Bins, Discovered, Keys, Steps
+
+_NOTHING: Any = object()
 
 
 def read_question(data: Mapping[str, Any]) -> CheckedQuery:
@@ -62,14 +64,15 @@ def _condition(data: Any) -> Condition:
     for word, join in (("all", Every), ("any", Some)):
         if word in data:
             return join(tuple(map(_condition, data[word])))
-    field, operator = read_column(data["column"]), data["compare"]
-    negated = "not" in operator
-    if "value" not in data:
-        return Missing(field, negated)
-    value = data["value"]
-    if isinstance(value, list):
-        return Member(field, tuple(_constant(field, each) for each in value), negated)
-    return ColumnComparison(field, operator, _constant(field, value))
+    field = read_column(data["column"])
+    match data["compare"], data.get("value", _NOTHING):
+        case ("is null" | "is not null") as word, value if value is _NOTHING:
+            return Missing(field, word == "is not null")
+        case ("in" | "not in") as word, list() as values:
+            return Member(field, tuple(_constant(field, each) for each in values), word == "not in")
+        case str() as sign, value if sign in OPERATORS and value is not _NOTHING:
+            return ColumnComparison(field, sign, _constant(field, value))
+    raise ValueError("no comparison has this form")
 
 
 def _persons(data: Mapping[str, Any]) -> Persons:

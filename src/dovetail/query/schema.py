@@ -310,11 +310,13 @@ class Table:
         """Return all values of a derived column; nothing for any other."""
         if field.derivation is None or isinstance(field.derivation, Recorded):
             return frozenset()
-        if field.name not in self._labels:
+        # Looked up once: another thread of the session may forget it meanwhile.
+        known = self._labels.get(field.name)
+        if known is None:
             if len(self._labels) >= _MOST_READ:
                 self._labels.clear()
-            self._labels[field.name] = frozenset(field.derivation.labels())
-        return self._labels[field.name]
+            known = self._labels[field.name] = frozenset(field.derivation.labels())
+        return known
 
     def constant(self, field: Field, value: object) -> Constant:
         """Return what a column is compared with for equality, if the schema says that a row can hold it.

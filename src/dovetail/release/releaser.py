@@ -31,10 +31,24 @@ def _unknown() -> None:
     """Tell no version."""
 
 
-def _kept(quote: Quote) -> Advice:
+def _kept(quote: Quote, why: str) -> Advice:
     """Say what an answer that failed has cost."""
     spent = f"The charge ({quote.charge})" if quote.plan is None else "What the plan set aside for it"
-    return Advice(f"{spent} stays spent, because rows may have been read.")
+    return Advice(f"{spent} stays spent, because {why}.")
+
+
+def _check_slots(quote: Quote) -> None:
+    """Refuse to pay for a plan that has too few answers for the first question already."""
+    assert quote.plan is not None
+    if quote.slots > quote.plan.slots:
+        raise BudgetExceeded(
+            f"This question uses {quote.slots} answers, and the plan would have {quote.plan.slots}. Nothing "
+            "was spent.",
+            "Plan more answers.",
+            Give("queries"),
+            requested=quote.slots,
+            remaining=quote.plan.slots,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,7 @@ class Releaser:
             known = self.account.stored(self._request(quote))
             if known is not None:
                 return self._stored(known, quote)
+            _check_slots(quote)
             quote = replace(
                 quote, plan=open_plan(self.account, quote.plan, self.analyst), charge=Charge.zero()
             )
@@ -87,9 +102,15 @@ class Releaser:
         except BaseException as error:
             self._give_up(given, identifier, error)
             if isinstance(given, Reservation) and isinstance(error, DataError):
-                error.remedies += (_kept(quote),)
+                error.remedies += (_kept(quote, "rows may have been read"),)
             raise
-        answered_at = self.account.settle(given, written)
+        try:
+            answered_at = self.account.settle(given, written)
+        except LedgerError as error:
+            again = Advice("The charge is on record: a retry of the same request does not pay again.")
+            lost = _kept(quote, "rows were read and no answer could be stored")
+            error.remedies += (lost if quote.payment.request is None else again,)
+            raise
         return self._show(released, replace(quote, stored=None), answered_at, given.public)
 
     def _give_up(

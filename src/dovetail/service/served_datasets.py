@@ -43,6 +43,7 @@ class ServedDataset:
     sessions: dict[tuple[int, tuple[str, ...]], Session] = field(default_factory=dict)
     by_vintages: dict[tuple[str, ...], Session] = field(default_factory=dict)
     runs: dict[tuple[int, str], Online] = field(default_factory=dict)
+    _keeping: Lock = field(default_factory=Lock)
 
     def opened(self) -> Session:
         """Return the session that reads the whole budget, or say that the data cannot be read."""
@@ -79,13 +80,15 @@ class ServedDataset:
 
     def keep_run(self, caller: Caller, public: str, run: Online) -> None:
         """Keep an online run open, which holds its true counts in memory; the oldest one is let go."""
-        while len(self.runs) >= _MOST_RUNS:
-            self.runs.pop(next(iter(self.runs)))
-        self.runs[caller.principal.id, public] = run
+        with self._keeping:
+            while len(self.runs) >= _MOST_RUNS:
+                self.runs.pop(next(iter(self.runs)))
+            self.runs[caller.principal.id, public] = run
 
     def close(self) -> None:
         """Let go of the data."""
-        self.runs.clear()
+        with self._keeping:
+            self.runs.clear()
         for each in self.by_vintages.values():
             each.close()
         if self.session is not None:

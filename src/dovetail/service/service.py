@@ -50,7 +50,7 @@ class Service:
                 429, "too-many-requests", "These are too many requests.", "Try again a little later."
             )
 
-    def visible(self, caller: Caller | None, name: str) -> ServedDataset:
+    def visible(self, caller: Caller, name: str) -> ServedDataset:
         """Return a dataset that the caller may know of; all others are not found, and cost the same work."""
         served = self.served.find(name)
         granted = self.granted(caller)
@@ -58,10 +58,8 @@ class Service:
             raise not_found()
         return served
 
-    def granted(self, caller: Caller | None) -> set[int] | None:
+    def granted(self, caller: Caller) -> set[int] | None:
         """Return the datasets that an analyst holds a grant for; None stands for all of them."""
-        if caller is None:
-            return {served.entry.number for served in self.served.all() if served.entry.said.get("public")}
         return None if caller.role != "analyst" else self.ledger.people.granted(caller.principal.id)
 
     def check_ready(self) -> None:

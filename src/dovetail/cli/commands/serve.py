@@ -106,8 +106,15 @@ def serve(
     if data is None:
         raise InvalidParameter("data", None, "given, or a configuration", "For example: dovetail serve adult")
     source = read_source(data, schema, name, table)
-    declared: dict[str, Any] = {"unit": unit, "neighbours": str(neighbours), "max_rows": _whole(max_rows)}
-    declared |= {"max_cells": _whole(max_cells), "budget": None if budget is None else read_budget(budget)}
+    declared: dict[str, Any] = {
+        "unit": unit,
+        "neighbours": str(neighbours),
+        "max_rows": _whole("max_rows", max_rows),
+    }
+    declared |= {
+        "max_cells": _whole("max_cells", max_cells),
+        "budget": None if budget is None else read_budget(budget),
+    }
     settings, schemas = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
     waiting = None if settings.first is None else settings.first.name
     run(settings, schemas, partial(_tell, browser=browser, waiting=waiting))
@@ -157,10 +164,10 @@ def from_words(
     return settings, {source.name: source.schema}
 
 
-def _whole(value: Any) -> int | None:
+def _whole(name: str, value: Any) -> int | None:
     from dovetail.check import integer
 
-    return None if value is None else integer("max_rows", value, low=1)
+    return None if value is None else integer(name, value, low=1)
 
 
 def _tell(start: Start, browser: bool | None, waiting: str | None = None) -> None:

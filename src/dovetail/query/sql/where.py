@@ -57,8 +57,9 @@ def read_where(text: str, table: Table) -> Condition:
     """
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise InvalidQuery(f"A condition must be a text of at most {LONGEST_TEXT} characters.", _POSSIBLE)
-    if text in table.conditions:
-        known: Condition = table.conditions[text]
+    # Looked up once: another thread of the session may forget it meanwhile.
+    known: Condition | None = table.conditions.get(text)
+    if known is not None:
         return known
     try:
         statements = trees_of(text, tokens_of(text))

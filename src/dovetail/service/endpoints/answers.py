@@ -125,7 +125,8 @@ def _whole(found: Asked, answers: list[Answer]) -> Recalled:
 
 def _accepted(request: Request) -> str:
     wanted = request.headers.get("accept", "")
-    return "csv" if CSV in wanted else "arrow" if ARROW in wanted else "json"
+    kinds = {CSV: "csv", ARROW: "arrow", PARQUET: "parquet"}
+    return next((kind for media, kind in kinds.items() if media in wanted), "json")
 
 
 def _file(answer: Answer, kind: str, public: str) -> Response:
@@ -137,7 +138,8 @@ def _file(answer: Answer, kind: str, public: str) -> Response:
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()
-    table = answer.table
+    # Of marginals, `table` is a method: all their tables stand below each other here.
+    table = answer.interval(answer.level) if answer.query.grouped else answer.table
     if kind == "parquet":
         from pyarrow import parquet
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 
+from dovetail.answers import Answer
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.account import wait_for_tick
@@ -131,13 +132,12 @@ def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswe
 
 def _answer(asker: Asker, state: PlanState, body: RunQuestion, limits: Limits) -> RunAnswered:
     run, public = _reopened(asker, state), state.public
-    table = None
+    table, answers = None, list[Answer]()
     if body.sql is not None:
-        selection = asker.session.read_sql(check_sql(body.sql, limits))
-        table = forms.paid_by(json.loads(run.sql(body.sql, unchecked=body.unchecked).to_json()), public)
-        answers = run.batch(selection.queries, unchecked=body.unchecked)
+        selected = run.sql(check_sql(body.sql, limits), unchecked=body.unchecked)
+        table, answers = forms.paid_by(json.loads(selected.to_json()), public), list(selected.answers)
     else:
-        answers = run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
+        answers += run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
     shown = [_shown(json.loads(each.to_json()), public, each.query) for each in answers]
     return {"run": public, "answers": shown, "table": table, "updates_left": run.updates_left}
 
