@@ -37,3 +37,7 @@ def test_the_container_starts_what_the_unit_starts() -> None:
     # Not as root, and what is installed has the extras that a service needs.
     assert re.search(r"^USER dovetail$", container, re.MULTILINE)
     assert "'.[service,postgres]'" in container
+    # Data, ledgers and environments that lie in the folder do not get into an image.
+    ignored = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+    assert next(line for line in ignored if not line.startswith(("#", "!"))) == "*"
+    assert {"!src", "!pyproject.toml", "!README.md", "!LICENSE"} == {x for x in ignored if x.startswith("!")}

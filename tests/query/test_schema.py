@@ -139,3 +139,18 @@ def test_what_another_thread_forgets_meanwhile_is_read_again() -> None:
     table = replace(schema.table(), _labels=Forgetful(), conditions=Forgetful())
     asked = Count("seen.month = 3").checked(table)
     assert Count("seen.month = 3").checked(table) == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[columns.age]\ntype = 'integer'", 'said in its first line: schema = "dovetail.schema/1"'),
+        ("schema = 'dovetail.schema/2'", "'dovetail.schema/2' must be"),
+        ("schema = 'dovetail.schema/1'\n[colums.age]", "key='colums' must be one of columns"),
+        ("schema = 'dovetail.schema/1'\ncolumns = 3", "columns=3 must be a table"),
+        ("schema = 'dovetail.schema/1'", "one \\[columns.NAME\\] for each column"),
+    ],
+)
+def test_a_text_that_is_no_schema_is_refused_by_what_it_lacks(text: str, said: str) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        Schema.from_toml(text)

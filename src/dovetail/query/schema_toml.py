@@ -74,13 +74,18 @@ def read_schema(text: str, folder: Path | None) -> dict[str, Any]:
     except ValueError as error:  # also of an integer of thousands of digits
         raise InvalidParameter("schema", "the text given", f"TOML ({error})", DraftSchema()) from None
     columns, lookups, derived = data.get("columns", {}), data.get("lookups", {}), data.get("derived", {})
-    said = set(data) & {"columns", "derived", "lookups"}
-    known = bool(said) and set(data) - said - {"encoding", "zone"} == {"schema"}
-    tables = all(isinstance(each, dict) for each in (columns, lookups, derived))
-    if data.get("schema") != FORMAT or not known or not tables:
-        raise InvalidParameter(
-            "schema", sorted(data), f'a text with schema = "{FORMAT}" and one [columns.NAME] per column'
-        )
+    if data.get("schema") != FORMAT:
+        allowed = f'"{FORMAT}", said in its first line: schema = "{FORMAT}"'
+        raise InvalidParameter("schema", data.get("schema"), allowed, DraftSchema())
+    known = ("columns", "derived", "lookups", "encoding", "zone", "schema")
+    for key in data:
+        if key not in known:
+            raise InvalidParameter("key", key, f"one of {', '.join(known)}")
+    if not {"columns", "derived", "lookups"} & set(data):
+        raise InvalidParameter("columns", None, "given, one [columns.NAME] for each column", DraftSchema())
+    for name, table in (("columns", columns), ("derived", derived), ("lookups", lookups)):
+        if not isinstance(table, dict):
+            raise InvalidParameter(name, table, f"a table of TOML, such as [{name}]")
     return {
         "columns": [_column(name, entry) for name, entry in columns.items()],
         "encoding": data.get("encoding"),
