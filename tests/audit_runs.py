@@ -43,11 +43,13 @@ class InMemory:
     def stored(self, request: Request) -> StoredAnswer | None:
         return None
 
-    def settle(self, reservation: Reservation, answer: str) -> datetime:
+    def settle_with_standing(
+        self, reservation: Reservation, answer: str, plans_of: str | None = None
+    ) -> tuple[datetime, Standing]:
         if not self.settles:
             raise LedgerError("the disk is full")
         self.kept.append(answer)
-        return datetime.now(UTC)
+        return datetime.now(UTC), self.standing()
 
     def fail(self, reservation: Reservation, reason: str) -> None: ...
 

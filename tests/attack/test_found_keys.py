@@ -107,7 +107,7 @@ def test_a_key_lost_to_a_crash_before_the_commit_is_not_shown(
     def full(*_: Any) -> Any:
         raise OSError("no space left")
 
-    monkeypatch.setattr(type(session._account), "settle", full)
+    monkeypatch.setattr(type(session._account), "settle_with_standing", full)
     with pytest.raises((OSError, DovetailError)) as caught:
         session.histogram("word", **PAY)
     assert "word0" not in str(caught.value)

@@ -133,6 +133,27 @@ def test_without_a_grant_nobody_asks_where_grants_are_needed(
         granted.reserve(asked())
 
 
+def test_a_paid_answer_is_stored_also_where_the_grant_is_gone_meanwhile(
+    ledger: Ledger, granted: DatasetAccount
+) -> None:
+    ledger.set_policy("visits", access="granted")
+    own = ledger.catalogue.account("visits", "ann")
+    first, second = own.reserve(asked()), own.reserve(asked("more"))
+    assert isinstance(first, Reservation)
+    assert isinstance(second, Reservation)
+    at, standing = own.settle_with_standing(first, "7")
+    assert standing == own.standing()
+    assert (standing.budget, standing.spent) == (Budget.pure("0.3"), TENTH + TENTH)
+    ledger.people.revoke_grant("ann", "visits")
+    with pytest.raises(AccessRefused):
+        own.settle_with_standing(second, "8")
+    ledger.people.grant("ann", "visits", Budget.pure("0.3"))
+    stored = own.stored(asked("more"))
+    assert stored is not None
+    assert (stored.answer, stored.answered_at > at) == ("8", True)
+    ledger.verify()
+
+
 def test_own_answers_tell_nothing_of_others(ledger: Ledger, account: DatasetAccount) -> None:
     ledger.set_policy("visits", answers="own")
     made = account.reserve(asked(analyst="ann"))

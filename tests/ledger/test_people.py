@@ -20,6 +20,7 @@ def test_a_key_says_whose_it_is_and_is_kept_nowhere(ledger: Ledger, location: st
     assert key.text is not None
     assert keys._FORM.fullmatch(key.text)
     found = ledger.people.whose(key.text)
+    assert ledger.people.bearer(key.text) == (found, set())
     assert (found.name, found.role, found.address) == ("ann", "curator", "ann@example.org")
     secret = key.text.split("_")[2]
     assert secret not in repr(key)

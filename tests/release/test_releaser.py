@@ -53,13 +53,15 @@ class Memory:
         self.open[len(self.events)] = request
         return Reservation(len(self.events))
 
-    def settle(self, reservation: Reservation, answer: str) -> datetime:
+    def settle_with_standing(
+        self, reservation: Reservation, answer: str, plans_of: str | None = None
+    ) -> tuple[datetime, Standing]:
         if not self.settles:
             raise LedgerError("the disk is full")
         self.events.append("settle")
         body, now = self.open[reservation.id].body, datetime.now(UTC)
         self.answers[body] = StoredAnswer(body, answer, now)
-        return now
+        return now, self.standing()
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         self.events.append(f"fail: {reason}")

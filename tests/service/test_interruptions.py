@@ -38,7 +38,7 @@ def interrupted(house: Any, monkeypatch: pytest.MonkeyPatch, key: str) -> str:
         raise LedgerUnavailable("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(DatasetAccount, "settle", fail)
+        patch.setattr(DatasetAccount, "settle_with_standing", fail)
         refused = house.ann.post(PATH, COUNT, key=key)
     assert (refused.status_code, refused.json()["code"]) == (503, "ledger-unavailable")
     assert "retry-after" in refused.headers
@@ -86,16 +86,16 @@ def test_a_worker_that_was_taken_for_dead_tells_the_stored_answer(
 ) -> None:
     """It slept past its lease, as a stopped process does, and a retry has answered meanwhile."""
     house = started(limits=Limits(patience=60))
-    settle, asleep, awake = DatasetAccount.settle, Event(), Event()
+    settle, asleep, awake = DatasetAccount.settle_with_standing, Event(), Event()
     replies: list[Any] = []
 
-    def sleepy(account: Any, reservation: Any, answer: str) -> Any:
+    def sleepy(account: Any, reservation: Any, *given: Any) -> Any:
         if reservation.attempt == 1:
             asleep.set()
             awake.wait(60)
-        return settle(account, reservation, answer)
+        return settle(account, reservation, *given)
 
-    monkeypatch.setattr(DatasetAccount, "settle", sleepy)
+    monkeypatch.setattr(DatasetAccount, "settle_with_standing", sleepy)
     first = Thread(target=lambda: replies.append(house.ann.post(PATH, COUNT, key="k")))
     first.start()
     assert asleep.wait(60)

@@ -289,7 +289,7 @@ def test_a_fault_in_any_layer_shows_nothing(
 
     places = {
         "engine": "dovetail.engines.duckdb.DuckDB.fetch",
-        "ledger": "dovetail.ledger.account.DatasetAccount.settle",
+        "ledger": "dovetail.ledger.account.DatasetAccount.settle_with_standing",
         "noise": "dovetail.release.mechanism.draws",
         "pricing": "dovetail.pricing.quote.charge_of",
         "form": "dovetail.service.forms.answer",

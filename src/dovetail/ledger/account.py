@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from datetime import datetime
 from time import monotonic, sleep
-from typing import Self
+from typing import Self, TypeVar
 
-from dovetail.errors import LedgerError
+from sqlalchemy import Connection
+
+from dovetail.answers.quote import Standing
+from dovetail.errors import AccessRefused, LedgerError
 from dovetail.release.account import Request, Reservation, StoredAnswer
 
 from . import requests, runs
 from .account_plans import AccountPlans
 from .balances import dataset_row
 from .expected_reads import Circumstances
+from .prepared_statements import Read
 from .principals import analyst_number
 from .record_writer import RecordWriter
 from .requests import AccountRequest
 from .text import composed, plain
 
 _LONGEST_REASON = 200
+_Found = TypeVar("_Found")
 
 
 class DatasetAccount(AccountPlans):
@@ -100,11 +106,37 @@ class DatasetAccount(AccountPlans):
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
+        return self._settled(reservation, answer, lambda _: None, [])[0]
+
+    def settle_with_standing(
+        self, reservation: Reservation, answer: str, plans_of: str | None = None
+    ) -> tuple[datetime, Standing]:
+        """Store an answer as `settle` does; return also where the budget stood then, as `standing` tells it.
+
+        An answer that was paid for is stored also where its analyst may not see it any more.
+        """
+
+        def standing(connection: Connection) -> Standing | AccessRefused:
+            try:
+                return self._standing(connection, plans_of)
+            except AccessRefused as error:
+                return error
+
+        at, told = self._settled(reservation, answer, standing, self._standing_reads())
+        if isinstance(told, AccessRefused):
+            raise told
+        return at, told
+
+    def _settled(
+        self, reservation: Reservation, answer: str, read: Callable[[Connection], _Found], reads: list[Read]
+    ) -> tuple[datetime, _Found]:
+        """Store an answer; return when, and what `read` finds in the same transaction by its `reads`."""
         self._await_tick(reservation)
-        with self._store.writing(expected=requests.attempt_reads(reservation)) as writer:
+        with self._store.writing(expected=[*requests.attempt_reads(reservation), *reads]) as writer:
             attempt = requests.attempt_of(writer, reservation, self._dataset, self.name)
+            found = read(writer.connection)
             returned = runs.end_hold(writer, attempt[1], self._dataset)
-            return requests.close(writer, attempt, "answered", {"answer": answer} | returned)
+            return requests.close(writer, attempt, "answered", {"answer": answer} | returned), found
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""

@@ -16,10 +16,11 @@ from dovetail.release.account import PlanState
 from dovetail.release.plans import stored_plans
 
 from . import vintages
-from .balances import Row, balance, budget_of, dataset_row, most_spent, spent_of, write_sums
+from .balances import Row, balance, balances_read, budget_of, dataset_row, most_spent, spent_of, write_sums
 from .expected_reads import Expectations
 from .grants import grant_row, permitted
 from .plans import usable_plans
+from .prepared_statements import Read
 from .principals import number_of
 from .record_writer import RecordWriter
 from .refusals import refuse_charge
@@ -40,6 +41,12 @@ class AccountBalance(DeclaringVintages):
         self._vintages: tuple[str, ...] = ()
         self.name = name
         self._expectations = Expectations()
+        # Whose sums were read last to tell where the budget stands.
+        self._stood: int | None = None
+
+    def _standing_reads(self) -> list[Read]:
+        """Return what `_standing` will probably read."""
+        return [] if self._stood is None or self._vintages else [balances_read(self._stood)]
 
     def __repr__(self) -> str:
         return f"<account of {self.name!r} in {self._store.place}>"
@@ -72,10 +79,19 @@ class AccountBalance(DeclaringVintages):
     def standing(self, plans_of: str | None = None) -> Standing:
         """Return the budget and everything charged so far, and the plans that an analyst may use."""
         with self._store.reading() as connection:
-            row = dataset_row(connection, self._dataset)
-            states = self._usable(connection, row, plans_of)
-            budget, spent = budget_of(row["budget"]), self._borne(connection, row, self._dataset)
-        return Standing(budget, spent, stored_plans(states))
+            return self._standing(connection, plans_of)
+
+    def _standing(self, connection: Connection, plans_of: str | None) -> Standing:
+        row = dataset_row(connection, self._dataset)
+        return self._stands(connection, row, row["budget"], row["id"], plans_of)
+
+    def _stands(
+        self, connection: Connection, dataset: Row, limit: str, subject: int, plans_of: str | None
+    ) -> Standing:
+        """Return where a budget or an allotment stands, whose sums are those of a subject."""
+        self._stood = subject
+        states = self._usable(connection, dataset, plans_of)
+        return Standing(budget_of(limit), self._borne(connection, dataset, subject), stored_plans(states))
 
     def _borne(self, connection: Connection, dataset: Row, subject: int) -> Charge:
         """Return what a budget or an allotment has borne for the vintages that are meant, the most of any."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from dovetail.answers.quote import Standing
-from dovetail.release.plans import stored_plans
 
 from .account import DatasetAccount
-from .balances import budget_of, dataset_row
+from .balances import dataset_row
 from .grants import permitted
 from .principals import number_of
 from .store import Store
@@ -24,15 +25,9 @@ class AllottedAccount(DatasetAccount):
         super().__init__(store, dataset, name)
         self.analyst = composed("analyst", analyst)
 
-    def standing(self, plans_of: str | None = None) -> Standing:
+    def _standing(self, connection: Connection, plans_of: str | None) -> Standing:
         """Return the allotment and what was spent of it, and the plans that the analyst may use."""
-        with self._store.reading() as connection:
-            principal = number_of(connection, self.analyst)
-            row = dataset_row(connection, self._dataset)
-            grant = permitted(connection, principal, row)
-            states = self._usable(connection, row, None if plans_of is None else self.analyst)
-            if grant is None:
-                limit, subject = row["budget"], row["id"]
-            else:
-                limit, subject = grant["allotment"], grant["id"]
-            return Standing(budget_of(limit), self._borne(connection, row, subject), stored_plans(states))
+        principal, row = number_of(connection, self.analyst), dataset_row(connection, self._dataset)
+        grant = permitted(connection, principal, row)
+        limit, subject = (row["budget"], row["id"]) if grant is None else (grant["allotment"], grant["id"])
+        return self._stands(connection, row, limit, subject, None if plans_of is None else self.analyst)

@@ -49,7 +49,12 @@ def balance_read(subject: int, vintage: int = SHARED) -> Read:
 
 def all_balances(connection: Connection, subject: int) -> list[Row]:
     """Return the balances of all vintages; the one that all share comes first."""
-    return [row._asdict() for row in run(connection, _BALANCES, {"of": subject}).rows]
+    return [row._asdict() for row in run(connection, *balances_read(subject)).rows]
+
+
+def balances_read(subject: int) -> Read:
+    """Return the read that `all_balances` makes."""
+    return _BALANCES, {"of": subject}
 
 
 def spent_of(row: Row) -> Charge:

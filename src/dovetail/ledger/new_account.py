@@ -118,6 +118,12 @@ class NewAccount:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
         return self._on_record().settle(reservation, answer)
 
+    def settle_with_standing(
+        self, reservation: Reservation, answer: str, plans_of: str | None = None
+    ) -> tuple[datetime, Standing]:
+        """Store an answer as `settle` does; return also where the budget stood then."""
+        return self._on_record().settle_with_standing(reservation, answer, plans_of)
+
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given."""
         self._on_record().fail(reservation, reason)

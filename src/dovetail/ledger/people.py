@@ -84,6 +84,12 @@ class People:
         with self._store.reading() as connection:
             return check_key(connection, key)
 
+    def bearer(self, key: str | None) -> tuple[Principal, set[int]]:
+        """Return what `whose` and `granted` tell, as they stood at one moment."""
+        with self._store.reading() as connection:
+            owner = check_key(connection, key)
+            return owner, granted(connection, owner.id)
+
     def holder(self, public: str) -> tuple[Principal, Key]:
         """Return who holds the key of this public part, if it is valid now; raise AccessRefused otherwise."""
         with self._store.reading() as connection:

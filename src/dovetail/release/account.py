@@ -114,8 +114,13 @@ class Account(Protocol):
     def stored(self, request: Request) -> StoredAnswer | None:
         """Return the stored answer that the request would get, without reserving anything."""
 
-    def settle(self, reservation: Reservation, answer: str) -> datetime:
-        """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
+    def settle_with_standing(
+        self, reservation: Reservation, answer: str, plans_of: str | None = None
+    ) -> tuple[datetime, Standing]:
+        """Store the noised answer (JSON) durably; only then may it be shown.
+
+        Return its date, and what `standing` told at that moment.
+        """
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays; `reason` names no value."""

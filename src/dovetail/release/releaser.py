@@ -11,10 +11,10 @@ from datetime import datetime
 from dovetail.answers import Answer
 from dovetail.answers.answer_classes import of_its_kind
 from dovetail.answers.provenance import changed, day
-from dovetail.answers.quote import Quote, QuotedQuery, StoredOffer
+from dovetail.answers.quote import Quote, QuotedQuery, Standing, StoredOffer
 from dovetail.engines import Engine
 from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
-from dovetail.errors import BudgetExceeded, DataError, DovetailError, LedgerError, StaleAnswer
+from dovetail.errors import AccessRefused, BudgetExceeded, DataError, DovetailError, LedgerError, StaleAnswer
 from dovetail.errors.remedies import Advice, AskForLess, Give
 from dovetail.pricing.calibration import error_of_rest
 from dovetail.privacy import Charge
@@ -105,13 +105,15 @@ class Releaser:
                 error.remedies += (_kept(quote, "rows may have been read"),)
             raise
         try:
-            answered_at = self.account.settle(given, written)
+            settled = self.account.settle_with_standing(given, written, self._plans_of(quote))
+        except AccessRefused:
+            raise  # It is stored, but a grant has ended since.
         except LedgerError as error:
             again = Advice("The charge is on record: a retry of the same request does not pay again.")
             lost = _kept(quote, "rows were read and no answer could be stored")
             error.remedies += (lost if quote.payment.request is None else again,)
             raise
-        return self._show(released, replace(quote, stored=None), answered_at, given.public)
+        return self._show(released, replace(quote, stored=None), *settled, given.public)
 
     def _give_up(
         self, given: Reservation | StoredAnswer | None, identifier: str, error: BaseException
@@ -138,7 +140,12 @@ class Releaser:
             )
         then = replace(quote, asked=offered.asked, charge=charge_then(given), stored=offered)
         released = read_released(given.answer, [each.question for each in quote.asked])
-        return self._show(released, then, given.answered_at, given.public)
+        standing = self.account.standing(self._plans_of(quote))
+        return self._show(released, then, given.answered_at, standing, given.public)
+
+    def _plans_of(self, quote: Quote) -> str | None:
+        """Return whose plans an answer tells of: where a plan pays, how much of it is left."""
+        return None if quote.plan is None else self.analyst
 
     def _reserved(self, quote: Quote, identifier: str) -> Reservation | StoredAnswer:
         """Charge the quote, or find it answered before; where it costs too much, say what the rest buys."""
@@ -190,10 +197,14 @@ class Releaser:
         )
 
     def _show(
-        self, released: Sequence[ReleasedCells], quote: Quote, answered_at: datetime, reference: str | None
+        self,
+        released: Sequence[ReleasedCells],
+        quote: Quote,
+        answered_at: datetime,
+        standing: Standing,
+        reference: str | None,
     ) -> list[Answer]:
         plan, stored = quote.plan, quote.stored
-        standing = self.account.standing(None if plan is None else self.analyst)
         assert standing.budget is not None
         return [
             of_its_kind(

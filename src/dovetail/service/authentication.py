@@ -20,10 +20,14 @@ _ROLES = {"curator": "curators", "analyst": "analysts", "auditor": "auditors"}
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who has proved who they are; `expires` is when their cookie ends."""
+    """Somebody who has proved who they are; `expires` is when their cookie ends.
+
+    `granted` are the datasets that they held a grant for when this request came, where that is known.
+    """
 
     principal: Principal
     expires: datetime | None = None
+    granted: set[int] | None = None
 
     @property
     def name(self) -> str:
@@ -50,7 +54,7 @@ def caller_of(request: Request, ledger: Ledger, settings: Settings, tokens: Toke
         if scheme.lower() != "bearer":
             raise unauthenticated()
         try:
-            return _named(Caller(_bearer(key.strip(), ledger, tokens)))
+            return _named(_bearer(key.strip(), ledger, tokens))
         except AccessRefused:
             raise unauthenticated() from None
     cookie = request.cookies.get(cookie_name(settings))
@@ -66,11 +70,12 @@ def caller_of(request: Request, ledger: Ledger, settings: Settings, tokens: Toke
     return _named(Caller(holder, ticket.expires))
 
 
-def _bearer(text: str, ledger: Ledger, tokens: Tokens | None) -> Principal:
+def _bearer(text: str, ledger: Ledger, tokens: Tokens | None) -> Caller:
     """Return who shows a key or, where the service trusts an identity provider, one of its tokens."""
     if tokens is None or text.startswith("dvt_"):
-        return ledger.people.whose(text)
-    return tokens.person(text, ledger)
+        person, granted = ledger.people.bearer(text)
+        return Caller(person, granted=granted)
+    return Caller(tokens.person(text, ledger))
 
 
 def _named(caller: Caller) -> Caller:

@@ -60,7 +60,11 @@ class Service:
 
     def granted(self, caller: Caller) -> set[int] | None:
         """Return the datasets that an analyst holds a grant for; None stands for all of them."""
-        return None if caller.role != "analyst" else self.ledger.people.granted(caller.principal.id)
+        return None if caller.role != "analyst" else self.held(caller)
+
+    def held(self, caller: Caller) -> set[int]:
+        """Return the datasets that somebody, curator or analyst, holds a grant for."""
+        return self.ledger.people.granted(caller.principal.id) if caller.granted is None else caller.granted
 
     def check_ready(self) -> None:
         """Refuse a ledger that is not ready; looked at once in two seconds at most."""

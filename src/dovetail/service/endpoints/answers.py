@@ -85,7 +85,7 @@ def one(
 
 def _answers(service: Service, caller: Caller, found: Asked, level: Fraction) -> list[Answer]:
     catalogue = service.ledger.catalogue
-    allotted = catalogue.number(found.dataset) in service.ledger.people.granted(caller.principal.id)
+    allotted = catalogue.number(found.dataset) in service.held(caller)
     # Once a grant is gone, an own answer is still shown, and nothing about the budget.
     account = catalogue.account(found.dataset, caller.name).about(*found.vintages)
     standing = account.standing() if allotted else Standing(_NOTHING)

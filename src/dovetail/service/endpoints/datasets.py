@@ -63,7 +63,7 @@ def own_standing(
     service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
 ) -> Standing | None:
     """Return the caller's allotment and what was spent of it, None where nothing was granted."""
-    if served.entry.number not in service.ledger.people.granted(caller.principal.id):
+    if served.entry.number not in service.held(caller):
         return None
     return service.ledger.catalogue.account(served.entry.name, caller.name).about(*vintages).standing()
 

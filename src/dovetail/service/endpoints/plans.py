@@ -71,7 +71,7 @@ def opened(name: str, body: PlanBody, request: Request) -> Reply[PlanForm]:
 def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
-    granted = service.ledger.people.granted(caller.principal.id)
+    granted = service.held(caller)
     datasets = [service.visible(caller, dataset)] if dataset is not None else service.served.all()
     plans = []
     for served in datasets:

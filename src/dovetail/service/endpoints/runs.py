@@ -107,7 +107,7 @@ def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
 def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     """Your own, and those that are shared."""
     service, caller = service_of(request), signed_in(request)
-    granted = service.ledger.people.granted(caller.principal.id)
+    granted = service.held(caller)
     datasets = [service.visible(caller, dataset)] if dataset is not None else service.served.all()
     runs: list[RunForm] = []
     for served in datasets:
@@ -177,7 +177,7 @@ def _wanted(body: RunBody) -> dict[str, Any]:
 def _found(service: Service, request: Request, public: str) -> tuple[Asker, PlanState]:
     """Return the run of an identifier; another's is as unknown as one that was never opened."""
     caller = signed_in(request)
-    granted = service.ledger.people.granted(caller.principal.id)
+    granted = service.held(caller)
     for served in service.served.all():
         if served.entry.number in granted:
             states = service.ledger.catalogue.account(served.entry.name).plans_of(caller.name)
