@@ -24,7 +24,7 @@ from pyarrow import parquet
 import dovetail as dv
 from dovetail.engines.duckdb import DuckDB
 from dovetail.ledger import DatasetAccount
-from dovetail.online import opening, sparse_vector
+from dovetail.online import first_measurement, sparse_vector
 from dovetail.release import releaser
 from dovetail.release.mechanism import ReleasedCells
 from dovetail.service.settings import DeclaredDataset, Limits
@@ -133,9 +133,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     monkeypatch.setattr(releaser, "noised", noised)
     monkeypatch.setattr(sparse_vector, "verdict", lambda *_: (0, 1, -1)[len(seen[-1].replies) % 3])
     monkeypatch.setattr(sparse_vector, "measure", lambda *_: 5)
-    monkeypatch.setattr(opening, "measure", lambda *_: 6)
+    monkeypatch.setattr(first_measurement, "measure", lambda *_: 6)
     monkeypatch.setattr(
-        opening, "_noised", lambda noise, numbers: np.arange(numbers.size).reshape(numbers.shape)
+        first_measurement, "_noised", lambda noise, numbers: np.arange(numbers.size).reshape(numbers.shape)
     )
     monkeypatch.setattr(DatasetAccount, "secret", bytes(32))
     return seen

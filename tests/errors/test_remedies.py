@@ -12,7 +12,7 @@ import pytest
 
 import dovetail
 from dovetail.cli import error_words as command_line
-from dovetail.errors import python, remedies
+from dovetail.errors import python_words, remedies
 from dovetail.errors.remedies import (
     Advice,
     Ask,
@@ -48,7 +48,9 @@ EXAMPLES = {
     Declare: [Declare("age", ("low", "high"))],
     DidYouMean: [DidYouMean("education")],
     DraftSchema: [DraftSchema(), DraftSchema("people.csv")],
-    Give: [Give(name) for name in sorted({*python.PARAMETERS, *command_line.PARAMETERS, *http.PARAMETERS})],
+    Give: [
+        Give(name) for name in sorted({*python_words.PARAMETERS, *command_line.PARAMETERS, *http.PARAMETERS})
+    ],
     Install: [Install("spark")],
     KeepOne: [KeepOne(("within", "spend"))],
     PayKnowingly: [
@@ -78,7 +80,7 @@ OF_THE_COMMAND_LINE = re.compile(r"`dovetail |\bdovetail (release|sql|schema|led
 
 @pytest.mark.parametrize("remedy", ALL, ids=repr)
 def test_every_remedy_has_words_that_its_reader_can_use(remedy: Remedy) -> None:
-    said = python.words(remedy)
+    said = python_words.words(remedy)
     assert said.strip()
     assert not OPTION.search(said)
     assert not OF_THE_COMMAND_LINE.search(said)

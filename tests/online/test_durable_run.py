@@ -26,7 +26,7 @@ from dovetail.errors import (
     UpdatesExhausted,
 )
 from dovetail.ledger import DatasetAccount, Ledger
-from dovetail.online import Learner, Measurement, Region, Run, opening, sparse_vector
+from dovetail.online import Learner, Measurement, Region, Run, first_measurement, sparse_vector
 from dovetail.online.durable_run import Online
 from dovetail.online.occupied_cells import OccupiedCells
 
@@ -308,7 +308,7 @@ def public_parts(folder: Path) -> set[tuple[Any, ...]]:
 def without_noise(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sparse_vector, "draw", lambda noise, source: 0)
     patch.setattr(sparse_vector, "measure", lambda guard, truth, source=None: 777)
-    patch.setattr(opening, "measure", lambda guard, truth: 777)
+    patch.setattr(first_measurement, "measure", lambda guard, truth: 777)
 
 
 def test_everything_public_is_the_same_for_neighbours(
@@ -325,14 +325,14 @@ def test_a_run_that_takes_something_from_the_data_is_caught(
 ) -> None:
     without_noise(monkeypatch)
     if broken == "number of rows":
-        monkeypatch.setattr(opening, "measure", lambda guard, truth: truth)
+        monkeypatch.setattr(first_measurement, "measure", lambda guard, truth: truth)
     elif broken == "first hypothesis":
         true = Run.empty
 
         def learnt(shape: Any, rows: int, truth: Any, *rest: Any) -> Run:
             return true(shape, truth(Region.of(shape)), truth, *rest)
 
-        monkeypatch.setattr(opening.Run, "empty", learnt)
+        monkeypatch.setattr(first_measurement.Run, "empty", learnt)
     else:
         measured = Learner.learn
 

@@ -17,7 +17,7 @@ import pyarrow
 import pytest
 
 import dovetail as dv
-from dovetail.online import Guard, opening, session_runs, sparse_vector
+from dovetail.online import Guard, first_measurement, session_runs, sparse_vector
 from online_transcripts import chances, window
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def heard(folder: Path, table: tuple[int, ...], script: tuple[int, ...], rule: A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_vector, "verdict", verdict)
         patch.setattr(sparse_vector, "measure", measure)
-        patch.setattr(opening, "measure", lambda guard, truth: ROWS)
+        patch.setattr(first_measurement, "measure", lambda guard, truth: ROWS)
         data = pyarrow.table({"c": pyarrow.array(table, pyarrow.int64())})
         place = folder / f"{len(list(folder.iterdir()))}.ledger"
         with dv.Session(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor, log, log10, sqrt
+from math import log, sqrt
 
 from dovetail.exact.bisection import bracket
+from dovetail.exact.decimals import short
 from dovetail.noise import DiscreteGaussian, IntegerNoise
 from dovetail.privacy.normal import normal_sigma
 
@@ -114,6 +115,4 @@ def least_sigma(
 
 def _rounded(sigma: float, side: int) -> DiscreteGaussian:
     """Return the noise of a sigma rounded to five digits, away from the limit."""
-    unit = Fraction(10) ** (floor(log10(sigma)) - _DIGITS + 1)
-    steps = Fraction(sigma) / unit
-    return DiscreteGaussian((ceil(steps) if side > 0 else max(floor(steps), 1)) * unit)
+    return DiscreteGaussian(short(sigma, _DIGITS, up=side > 0))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from math import ceil, floor, inf, isnan, log, log10, nan
+from math import ceil, inf, isnan, log, nan
 from typing import Any
 
 from dovetail import check
@@ -14,7 +14,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
-from dovetail.exact.decimals import finite
+from dovetail.exact.decimals import finite, short
 from dovetail.noise import (
     DiscreteGaussian,
     Noise,
@@ -275,5 +275,4 @@ def _(noise: TruncatedLaplace, scale: float) -> TruncatedLaplace:
 
 def _short(value: Fraction, *, up: bool = False) -> Fraction:
     """Round to a few digits: rates down and widths up, to the private side."""
-    unit = Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
-    return (ceil(value / unit) if up else max(floor(value / unit), 1)) * unit
+    return short(value, _DIGITS, up=up)

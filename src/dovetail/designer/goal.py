@@ -131,9 +131,9 @@ def read_task(
     small = None if delta is None else check.within("delta", delta, 0, 1, "Give a small number such as 1e-6.")
     if small is not None and (zeta is not None or small == 1):
         raise InvalidParameter("delta", delta, "a number below 1 beside epsilon", "Leave it out for zeta.")
-    tuple_of_breaks = None if break_point is None else check.integer("break_point", break_point, 1, 10**15)
+    first_break = None if break_point is None else check.integer("break_point", break_point, 1, 10**15)
     most = check.integer("pieces", pieces, 1, MOST_PIECES)
-    if tuple_of_breaks is not None and most == 1:
+    if first_break is not None and most == 1:
         raise InvalidParameter(
             "break_point", break_point, "left out where there is one piece", "Allow two pieces or more."
         )
@@ -149,7 +149,7 @@ def read_task(
         minimise=measure,
         max_epsilon=None if max_epsilon is None else check.positive("max_epsilon", max_epsilon),
         pieces=most,
-        break_point=tuple_of_breaks,
+        break_point=first_break,
         shifts=_shifts(sensitivity),
         steps=bool(steps),
     )

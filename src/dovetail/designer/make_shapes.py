@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .goal import MOST_PIECES
 from .piecewise_floats import complex_steps, slopes
 
 TILTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 23.0, 32.0)
-MOST_PIECES = 16
 FILE = Path(__file__).with_name("shapes.json")
 _DIGITS = 6
 

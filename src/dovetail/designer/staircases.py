@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import ceil, floor, log10
 
 from dovetail.exact.bisection import bracket, least_whole
+from dovetail.exact.decimals import short
 from dovetail.noise import StaircaseNoise
 
 from .certify import Certified, certify, outside
@@ -46,8 +46,7 @@ def _of_goals(task: Task, shift: int, first: int) -> Certified | None:
     """Return the staircase of the least epsilon, in a few digits, that is as accurate as asked."""
 
     def noise(epsilon: float) -> StaircaseNoise:
-        unit = Fraction(10) ** (floor(log10(epsilon)) - _DIGITS + 1)
-        return StaircaseNoise(ceil(Fraction(epsilon) / unit) * unit, Fraction(first, shift), shift)
+        return StaircaseNoise(short(epsilon, _DIGITS, up=True), Fraction(first, shift), shift)
 
     def accurate(epsilon: float) -> bool:
         return all(outside(noise(epsilon), goal.within) <= goal.each for goal in task.goals)

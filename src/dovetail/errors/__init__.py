@@ -302,6 +302,7 @@ __all__ = [
     "LedgerBusy",
     "LedgerCorrupt",
     "LedgerError",
+    "LedgerUnavailable",
     "MissingKeys",
     "MissingPrice",
     "Place",

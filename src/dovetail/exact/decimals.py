@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor, log10
 
 
 def exact_number(value: Fraction) -> Decimal | Fraction:
@@ -44,6 +45,17 @@ def units_text(units: int, places: int) -> str:
     digits = str(units).rjust(places + 1, "0")
     fraction = digits[-places:].rstrip("0")
     return f"{digits[:-places]}.{fraction}" if fraction else digits[:-places]
+
+
+def short(value: Fraction | float, digits: int, *, up: bool = False) -> Fraction:
+    """Return a positive number rounded down, or up, to so many significant digits; never to 0.
+
+    >>> short(Fraction(2, 3), 3), short(Fraction(2, 3), 3, up=True)
+    (Fraction(333, 500), Fraction(667, 1000))
+    """
+    unit = Fraction(10) ** (floor(log10(value)) - digits + 1)
+    steps = Fraction(value) / unit
+    return (ceil(steps) if up else max(floor(steps), 1)) * unit
 
 
 def finite(value: float) -> float | None:

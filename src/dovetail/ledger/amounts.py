@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -40,6 +41,12 @@ def charge_of(row: Mapping[str, Any]) -> Charge:
 @lru_cache(maxsize=256, typed=True)
 def _charge(epsilon: int | None, zeta: int | None, delta: int, renyi: str) -> Charge:
     return Charge.from_dict({"epsilon": epsilon, "zeta": zeta, "delta": delta, "renyi": json.loads(renyi)})
+
+
+def added_up(charges: Counter[str]) -> Charge:
+    """Add up charges of the record, given as their texts and how often each occurs: most are alike."""
+    read = (Charge.from_dict(json.loads(text)).times(uses) for text, uses in charges.items())
+    return sum(read, Charge.zero())
 
 
 def caps(budget: Budget) -> dict[str, int | None]:

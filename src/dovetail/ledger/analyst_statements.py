@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
+from .amounts import added_up
 from .grants import grants_of
 from .registry import first_name
 from .schema import datasets, events, plans, requests
@@ -82,9 +83,4 @@ def _charged(connection: Connection) -> tuple[dict[tuple[int, int], Charge], dic
             latest[pair] = max(latest.get(pair, ""), row.at)
             if "charge" in content:
                 kinds.setdefault(pair, Counter())[json.dumps(content["charge"])] += 1
-    return {pair: _sum(charges) for pair, charges in kinds.items()}, latest
-
-
-def _sum(kinds: Counter[str]) -> Charge:
-    charges = (Charge.from_dict(json.loads(text)).times(uses) for text, uses in kinds.items())
-    return sum(charges, Charge.zero())
+    return {pair: added_up(charges) for pair, charges in kinds.items()}, latest

@@ -11,6 +11,7 @@ from pathlib import Path
 from dovetail.errors import LedgerError
 
 from .failures import translated
+from .files import sync
 
 
 def back_up(ledger: Path, target: Path) -> None:
@@ -26,11 +27,7 @@ def back_up(ledger: Path, target: Path) -> None:
         finally:
             live.close()
             copy.close()
-    descriptor = os.open(target, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(target)
 
 
 @contextmanager

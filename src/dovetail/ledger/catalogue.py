@@ -18,7 +18,7 @@ from dovetail.privacy.charge import Charge
 from .account import DatasetAccount
 from .allotted_account import AllottedAccount
 from .balances import budget_of, most_spent
-from .principals import by_whom, find_principal
+from .principals import by_whom, named_number
 from .record_writer import RecordWriter
 from .registry import find, first_name
 from .schema import datasets, events
@@ -99,8 +99,7 @@ class Catalogue:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
         with self._store.writing() as writer:
             number = find(writer.connection, name)
-            doer = None if by is None else find_principal(writer.connection, by).id
-            _describe(writer, number, said, doer)
+            _describe(writer, number, said, named_number(writer.connection, by))
 
 
 def _describe(writer: RecordWriter, number: int, said: Mapping[str, Any], by: int | None) -> None:

@@ -67,14 +67,15 @@ def _linked(target: Path, fill: Callable[[Path], bool]) -> bool:
     finally:
         draft.unlink()
         draft.with_name(f"{draft.name}-journal").unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    if os.name == "posix":
+        sync(target.parent)
     return True
 
 
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def sync(path: Path) -> None:
+    """Wait until a file or, on POSIX, a folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -71,9 +71,7 @@ def check_key(connection: Connection, text: object) -> Principal:
         )
     row = run(connection, _BY_PUBLIC, {"called": form[1]}).first
     same = compare_digest(_hash(form[0]), _NOBODY if row is None else row.sha256)
-    if row is None or not same or row.revoked is not None or past(row.expires):
-        raise AccessRefused("This key is not valid here.", "Ask the curator for another.")
-    return principal(connection, row.principal)
+    return principal(connection, _valid(row if same else None).principal)
 
 
 def key_of(text: str) -> str:
@@ -83,11 +81,16 @@ def key_of(text: str) -> str:
 
 def key_holder(connection: Connection, public: str) -> tuple[Principal, Key]:
     """Return who holds a key that is valid now, and the key; for whoever has proved to hold it before."""
-    row = run(connection, _BY_PUBLIC, {"called": public}).first
-    if row is None or row.revoked is not None or past(row.expires):
-        raise AccessRefused("This key is not valid here.", "Ask the curator for another.")
+    row = _valid(run(connection, _BY_PUBLIC, {"called": public}).first)
     key = Key(row.id, row.public, row.principal, _read(row.expires), False)
     return principal(connection, row.principal), key
+
+
+def _valid(row: Any) -> Any:
+    """Return the row of a key that is valid now; all others are refused alike."""
+    if row is None or row.revoked is not None or past(row.expires):
+        raise AccessRefused("This key is not valid here.", "Ask the curator for another.")
+    return row
 
 
 def find_key(connection: Connection, public: str) -> dict[str, Any]:

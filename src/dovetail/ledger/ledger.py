@@ -20,7 +20,7 @@ from .chain import Head
 from .failures import sound
 from .integrity import check_opening
 from .new_account import NewAccount, Registration
-from .principals import find_principal
+from .principals import named_number
 from .registry import (
     changeable,
     check_budget,
@@ -265,7 +265,7 @@ class Ledger:
         checked_budget(budget)
         with self._store.writing() as writer:
             change_budget(
-                writer, find(writer.connection, dataset), budget, _number(writer.connection, by), reason
+                writer, find(writer.connection, dataset), budget, named_number(writer.connection, by), reason
             )
 
     def set_policy(
@@ -274,18 +274,18 @@ class Ledger:
         """Say whose stored answers are given again (`shared`, `own`); who may ask (`anyone`, `granted`)."""
         with self._store.writing() as writer:
             set_policy(
-                writer, find(writer.connection, dataset), answers, access, _number(writer.connection, by)
+                writer, find(writer.connection, dataset), answers, access, named_number(writer.connection, by)
             )
 
     def rename(self, dataset: str, name: str, *, by: str | None = None) -> None:
         """Show a dataset under another name; its old names still find it."""
         with self._store.writing() as writer:
-            rename(writer, find(writer.connection, dataset), name, _number(writer.connection, by))
+            rename(writer, find(writer.connection, dataset), name, named_number(writer.connection, by))
 
     def retire(self, dataset: str, *, by: str | None = None) -> None:
         """Answer nothing more about a dataset; its record is kept."""
         with self._store.writing() as writer:
-            retire(writer, find(writer.connection, dataset), _number(writer.connection, by))
+            retire(writer, find(writer.connection, dataset), named_number(writer.connection, by))
 
     def start_witness(self, path: str | Path) -> None:
         """Let a new file be the witness from now on: of this file's ledger, or of a server's on this host."""
@@ -303,7 +303,7 @@ class Ledger:
 
         with self._store.reading() as connection:
             about = None if dataset is None else find(connection, dataset)
-            return statement(connection, about, last, _number(connection, analyst))
+            return statement(connection, about, last, named_number(connection, analyst))
 
     def statements(self, dataset: str | None = None) -> list[AnalystStatement]:
         """Return what each analyst asked of each dataset, was charged for it and may still spend."""
@@ -348,7 +348,3 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _number(connection: Connection, name: str | None) -> int | None:
-    return None if name is None else find_principal(connection, name).id

@@ -79,9 +79,9 @@ def _own(named: str) -> Path:
         return _user_folder() / _home_name(named.partition("#")[0])
     mine = _user_folder() / _home_name(named)
     data = Path(named)
-    beside = data.with_name(data.name + SUFFIX) if data.name else mine
-    if beside.exists() or not (mine.exists() or not os.access(data.parent, os.W_OK)):
-        return beside
+    next_to_it = data.with_name(data.name + SUFFIX) if data.name else mine
+    if next_to_it.exists() or (not mine.exists() and os.access(data.parent, os.W_OK)):
+        return next_to_it
     return mine
 
 

@@ -17,9 +17,9 @@ from .principals import (
     all_principals,
     erase_name,
     find_principal,
+    named_number,
     principal_known_as,
 )
-from .record_writer import RecordWriter
 from .registry import find
 from .replies import forget
 from .store import Store
@@ -47,7 +47,7 @@ class People:
     ) -> Principal:
         """Add a curator, an analyst or an auditor; the record carries a number, never the name."""
         with self._store.writing() as writer:
-            return add_principal(writer, role, name, address, _number(writer, by))
+            return add_principal(writer, role, name, address, named_number(writer.connection, by))
 
     def all(self) -> list[Principal]:
         """Return everybody, in the order in which they came."""
@@ -58,7 +58,7 @@ class People:
         """Remove a name and address for good and revoke the keys; the record goes on with the number."""
         with self._store.writing() as writer:
             person = find_principal(writer.connection, name)
-            number, doer = person.id, _number(writer, by)
+            number, doer = person.id, named_number(writer.connection, by)
             forget(writer.connection, person.public)
             for key in keys_of(writer.connection, number):
                 revoke_key(writer, find_key(writer.connection, key.public), doer)
@@ -67,17 +67,19 @@ class People:
     def make_key(self, name: str, *, expires: datetime | None = None, by: str | None = None) -> Key:
         """Make a key; its text is shown here once and kept nowhere."""
         with self._store.writing() as writer:
-            return make_key(writer, find_principal(writer.connection, name).id, expires, _number(writer, by))
+            connection = writer.connection
+            owner, doer = find_principal(connection, name).id, named_number(connection, by)
+            return make_key(writer, owner, expires, doer)
 
     def keys(self, name: str | None = None) -> list[Key]:
         """Return the keys of one or of all, without their texts."""
         with self._store.reading() as connection:
-            return keys_of(connection, None if name is None else find_principal(connection, name).id)
+            return keys_of(connection, named_number(connection, name))
 
     def revoke_key(self, public: str, *, by: str | None = None) -> None:
         """Revoke a key by its public part; it stops at the next request of every process."""
         with self._store.writing() as writer:
-            revoke_key(writer, find_key(writer.connection, public), _number(writer, by))
+            revoke_key(writer, find_key(writer.connection, public), named_number(writer.connection, by))
 
     def whose(self, key: str | None) -> Principal:
         """Return whose key it is, or raise AccessRefused."""
@@ -127,7 +129,7 @@ class People:
         with self._store.writing() as writer:
             connection = writer.connection
             number, about = find_principal(connection, name).id, find(connection, dataset)
-            give(writer, number, about, allotment, expires, _number(writer, by))
+            give(writer, number, about, allotment, expires, named_number(writer.connection, by))
 
     def granted(self, principal: int) -> set[int]:
         """Return the datasets, by number, that a principal holds a grant for now."""
@@ -138,9 +140,8 @@ class People:
         """Revoke a grant; what was spent of it counts if it is given again."""
         with self._store.writing() as writer:
             connection = writer.connection
-            withdraw(
-                writer, find_principal(connection, name).id, find(connection, dataset), _number(writer, by)
-            )
+            number, about = find_principal(connection, name).id, find(connection, dataset)
+            withdraw(writer, number, about, named_number(connection, by))
 
     def asked(self, name: str, *, before: str | None = None, limit: int = 50) -> list[Asked]:
         """Return what somebody asked, newest first; `before` is the last identifier of the page before."""
@@ -163,10 +164,6 @@ class People:
         with self._store.reading() as connection:
             return grants_of(
                 connection,
-                None if name is None else find_principal(connection, name).id,
+                named_number(connection, name),
                 None if dataset is None else find(connection, dataset),
             )
-
-
-def _number(writer: RecordWriter, name: str | None) -> int | None:
-    return None if name is None else find_principal(writer.connection, name).id

@@ -76,6 +76,11 @@ def find_principal(connection: Connection, name: str) -> Principal:
     return principal(connection, number)
 
 
+def named_number(connection: Connection, name: str | None) -> int | None:
+    """Return the principal of a name that must be on record; None where nobody is named."""
+    return None if name is None else find_principal(connection, name).id
+
+
 def principal_known_as(connection: Connection, public: str) -> Principal:
     """Return a principal by the identifier that outsiders see."""
     query = select(principals.c.id).where(principals.c.public == public)

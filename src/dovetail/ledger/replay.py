@@ -16,6 +16,7 @@ from dovetail.errors import LedgerCorrupt
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
+from .amounts import added_up
 from .text import digest
 
 # Quotes inside of a text are escaped, so this never begins inside of one.
@@ -289,9 +290,8 @@ class Replay:
         self.named = {int(number): named for number, named in content["named"].items()}
 
     def spent(self, subject: int, vintage: int) -> Charge:
-        """Add up the charges of a balance. Most are like another one, so each kind is read only once."""
-        kinds = self.charges[subject, vintage].items()
-        return sum((Charge.from_dict(json.loads(text)).times(uses) for text, uses in kinds), Charge.zero())
+        """Add up the charges of a balance."""
+        return added_up(self.charges[subject, vintage])
 
 
 def _require(holds: bool) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from . import vintages
 from .balances import dataset_row
-from .principals import find_principal
-from .record_writer import RecordWriter
+from .principals import named_number
 from .store import Store
 from .vintages import Vintage
 
@@ -31,12 +30,12 @@ class DeclaringVintages:
     def declare_vintage(self, label: str, *, complete: bool = False, by: str | None = None) -> None:
         """Declare some of the rows as a vintage; `complete` if no row will enter it any more."""
         with self._store.writing() as writer:
-            vintages.declare(writer, self._dataset, label, complete, _doer(writer, by))
+            vintages.declare(writer, self._dataset, label, complete, named_number(writer.connection, by))
 
     def complete_vintage(self, label: str, *, by: str | None = None) -> None:
         """Record that no row will enter a vintage any more."""
         with self._store.writing() as writer:
-            vintages.complete(writer, self._dataset, label, _doer(writer, by))
+            vintages.complete(writer, self._dataset, label, named_number(writer.connection, by))
 
     def declare_disjoint(self, *, by: str | None = None) -> None:
         """Declare that each row lies in one vintage, so that charges on different ones do not add up.
@@ -44,13 +43,9 @@ class DeclaringVintages:
         Only where rows are protected, and for good.
         """
         with self._store.writing() as writer:
-            vintages.declare_disjoint(writer, self._dataset, _doer(writer, by))
+            vintages.declare_disjoint(writer, self._dataset, named_number(writer.connection, by))
 
     def set_version(self, version: str, *, vintage: str | None = None, by: str | None = None) -> None:
         """Record which state of the data is there from now on; answers about another one become stale."""
         with self._store.writing() as writer:
-            vintages.set_version(writer, self._dataset, version, vintage, _doer(writer, by))
-
-
-def _doer(writer: RecordWriter, by: str | None) -> int | None:
-    return None if by is None else find_principal(writer.connection, by).id
+            vintages.set_version(writer, self._dataset, version, vintage, named_number(writer.connection, by))

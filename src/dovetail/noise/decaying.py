@@ -1,4 +1,4 @@
-"""Integer noise whose probabilities fall by constant rates over a few stretches."""
+"""Noise whose probabilities, or densities, fall by constant rates over a few stretches."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from dovetail.sampling import GeometricRun
 from .arrays import Floats
 from .decay_floats import DecayTable
 from .integer import IntegerNoise
+from .symmetric import Noise
 
 
-class DecayingNoise(IntegerNoise):
-    """Integer noise made of stretches of exponential decay; a subclass says which."""
+class WithDecay(Noise):
+    """Noise made of stretches of exponential decay; a subclass says which."""
 
     @property
     @abstractmethod
@@ -28,6 +29,19 @@ class DecayingNoise(IntegerNoise):
     def _table(self) -> DecayTable:
         return DecayTable(self.decay)
 
+    def _log_density(self, y: Floats) -> Floats:
+        return self._table.log_density(y)
+
+    def _moment(self, order: int) -> arb:
+        return self.decay.moment(order)
+
+    def _entropy(self) -> arb:
+        return self.decay.entropy()
+
+
+class DecayingNoise(WithDecay, IntegerNoise):
+    """Integer noise made of stretches of exponential decay."""
+
     @cached_property
     def runs(self) -> tuple[GeometricRun, ...]:
         """The stretches as the sampler reads them."""
@@ -37,9 +51,6 @@ class DecayingNoise(IntegerNoise):
             )
             for stretch in self.decay.stretches
         )
-
-    def _log_density(self, y: Floats) -> Floats:
-        return self._table.log_density(y)
 
     def _tail(self, k: Floats) -> Floats:
         return self._table.tail(k)
@@ -58,9 +69,3 @@ class DecayingNoise(IntegerNoise):
 
     def _within(self, t: Floats) -> Floats:
         return self._table.within_whole(t)
-
-    def _moment(self, order: int) -> arb:
-        return self.decay.moment(order)
-
-    def _entropy(self) -> arb:
-        return self.decay.entropy()

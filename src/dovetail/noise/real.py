@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
-from dovetail.exact import Decay
 from dovetail.exact.bisection import least_float
 from dovetail.sampling import Law, sample
 
 from .arrays import Floats, blockwise, one_minus
-from .decay_floats import DecayTable
+from .decaying import WithDecay
 from .expectation import expect_real
-from .symmetric import Noise
 
 
-class RealNoise(Noise):
-    """A symmetric noise with a density of constant decay over a few stretches; a subclass says which."""
-
-    @property
-    @abstractmethod
-    def decay(self) -> Decay:
-        """The stretches of constant decay."""
-
-    @cached_property
-    def _table(self) -> DecayTable:
-        return DecayTable(self.decay)
+class RealNoise(WithDecay):
+    """A symmetric noise with a density of constant decay over a few stretches."""
 
     def pdf(self, x: ArrayLike) -> float | Floats:
         """Return the density at x."""
@@ -44,9 +31,6 @@ class RealNoise(Noise):
 
     def _pdf(self, x: Floats) -> Floats:
         return np.exp(self._log_density(np.abs(x, out=x)), out=x)
-
-    def _log_density(self, y: Floats) -> Floats:
-        return self._table.log_density(y)
 
     def _cdf(self, x: Floats) -> Floats:
         right = x >= 0
@@ -74,12 +58,6 @@ class RealNoise(Noise):
 
     def _within(self, t: Floats) -> Floats:
         return np.where(t < 0, 0.0, self._table.inner(np.maximum(t, 0)))
-
-    def _moment(self, order: int) -> arb:
-        return self.decay.moment(order)
-
-    def _entropy(self) -> arb:
-        return self.decay.entropy()
 
     def _outside(self, t: Fraction) -> arb:
         return 2 * self.decay.tail(t)

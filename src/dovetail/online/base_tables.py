@@ -20,6 +20,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
+from dovetail.pricing.stretching import stretched
 from dovetail.privacy.atoms import Floats
 from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy
 from dovetail.workloads.fitting import fit_joint
@@ -49,9 +50,7 @@ def base_strategy(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise) -> 
 
 def measured_by(shape: Sequence[int], kind: BaseKind, noise: IntegerNoise, rows: int) -> Strategy:
     """Return how a base is measured where `rows` rows of one person count: its noise is stretched to them."""
-    wide = noise.stretched(rows) if rows > 1 else noise
-    assert isinstance(wide, IntegerNoise)
-    return base_strategy(shape, kind, wide)
+    return base_strategy(shape, kind, stretched(noise, rows))
 
 
 @dataclass(frozen=True, eq=False)

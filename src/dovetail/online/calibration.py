@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from math import floor, log, log1p, log10, sqrt
+from math import log, log1p, sqrt
 from typing import Protocol
 
 from dovetail.check import Real
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter
+from dovetail.exact.decimals import short
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
 from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
@@ -112,11 +113,11 @@ class Pure:
 
     def noise(self, share: float, uses: int) -> IntegerNoise:
         """Return geometric noise."""
-        return Geometric(_short(float(self.epsilon) * share / uses))
+        return Geometric(short(float(self.epsilon) * share / uses, _DIGITS))
 
     def curve(self, share: float, updates: int) -> ResponseCurve:
         """Return the exponential curve."""
-        return ResponseCurve.pure(_short(float(self.epsilon) * share / updates))
+        return ResponseCurve.pure(short(float(self.epsilon) * share / updates, _DIGITS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,13 @@ class Renyi:
 
     def noise(self, share: float, uses: int) -> IntegerNoise:
         """Return Gaussian noise."""
-        return DiscreteGaussian(_short(sqrt(self.order * uses / (2 * share * self.divergence)), up=True))
+        sigma = sqrt(self.order * uses / (2 * share * self.divergence))
+        return DiscreteGaussian(short(sigma, _DIGITS, up=True))
 
     def curve(self, share: float, updates: int) -> ResponseCurve:
         """Return the curve on which every step costs the same at this order."""
-        return ResponseCurve.renyi(_short(share * self.divergence / updates), _short(self.order))
+        cost = short(share * self.divergence / updates, _DIGITS)
+        return ResponseCurve.renyi(cost, short(self.order, _DIGITS))
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ def base_only(budget: Budget, terms: Terms) -> Calibrated:
     designed = design(**limits, queries=uses)  # type: ignore[arg-type]
     noises = [designed.noise, *(other.noise for other in designed.alternatives)]
     if terms.splits:
-        alone = Geometric(_short(float(budget.epsilon_limit) / uses))
+        alone = Geometric(short(float(budget.epsilon_limit) / uses, _DIGITS))
         noises = [alone, *(noise for noise in noises if grows_outward(noise))]
     tried = (Calibrated(None, noise, terms) for noise in sorted(noises, key=lambda noise: noise.variance()))
     return next(each for each in tried if keeps([each.loss], budget))
@@ -313,10 +316,3 @@ def _descend(value: Callable[[int], float]) -> int:
         while value(here + direction) < value(here):
             here += direction
     return here
-
-
-def _short(value: float, *, up: bool = False) -> Fraction:
-    """Return a number of five digits, rounded down, or up."""
-    unit = Fraction(10) ** (floor(log10(value)) - _DIGITS + 1)
-    steps = floor(Fraction(value) / unit)
-    return (steps + 1 if up else steps) * unit

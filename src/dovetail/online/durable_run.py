@@ -28,6 +28,7 @@ from .first_measurement import begun_run, first_measurement
 from .region import Region
 from .run import OnlineAnswer
 from .run_answer import RunAnswer, check_known
+from .run_plan import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -129,7 +130,7 @@ class Online:
         with self._lock:
             if self._closed:
                 raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
-            keys = [_text(question.to_dict()) for question in questions]
+            keys = [canonical_text(question.to_dict()) for question in questions]
             new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
             before = {key for key in keys if key in self._given}
             told = self._answered(new, unchecked) if new else {}
@@ -218,7 +219,7 @@ class Online:
             raise
         finally:
             self._reservation = None
-        at = self._account.settle(reservation, _text({"answers": told}))
+        at = self._account.settle(reservation, canonical_text({"answers": told}))
         # A batch that ran out of updates has fewer answers than questions.
         for key, cells in zip(new, told, strict=False):
             self._given[key] = _Given(self._parts(cells), at)
@@ -232,7 +233,7 @@ class Online:
         """Store what a firing measured, before anything is learnt from it, and take the next update."""
         assert self._reservation is not None
         assert self._run.tests is not None
-        more = self._account.fire(self._reservation, _text({"at": self._at, "value": measured}))
+        more = self._account.fire(self._reservation, canonical_text({"at": self._at, "value": measured}))
         self._run.tests.fired = 0 if more else self.plan.updates
 
     def _absorb(self, told: Sequence[Told]) -> None:
@@ -257,7 +258,7 @@ class Online:
         """Take note of answers that are stored; a batch that ran out of updates has fewer than questions."""
         for question, cells in zip(body["asked"], json.loads(answer)["answers"], strict=False):
             given = _Given(self._parts(cells), at or datetime.now(UTC), stored)
-            self._given[_text(question["question"])] = given
+            self._given[canonical_text(question["question"])] = given
 
     def _parts(self, cells: Iterable[Sequence[Any]]) -> tuple[OnlineAnswer, ...]:
         return tuple(OnlineAnswer(value, origin, guard=self.plan.guard) for value, origin in cells)
@@ -291,7 +292,3 @@ def _body(run: int, keys: Iterable[str]) -> str:
     """Return the request of a batch as canonical text, of questions that are canonical texts already."""
     asked = ",".join(f'{{"question":{key}}}' for key in keys)
     return f'{{"asked":[{asked}],"run":{run}}}'
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -25,6 +25,7 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact.bisection import least_whole
 from dovetail.noise import IntegerNoise, from_dict
+from dovetail.pricing.stretching import stretched
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
 from .response_curve import ResponseCurve
@@ -72,12 +73,12 @@ class Guard:
     @cached_property
     def threshold_noise(self) -> IntegerNoise:
         """The noise of both thresholds, as it is drawn."""
-        return _stretched(self.threshold, self.rows)
+        return stretched(self.threshold, self.rows)
 
     @cached_property
     def answer_noise(self) -> IntegerNoise | None:
         """The noise of a measured answer, as it is drawn; None where a firing tells its sign only."""
-        return None if self.answers is None else _stretched(self.answers, self.rows)
+        return None if self.answers is None else stretched(self.answers, self.rows)
 
     @cached_property
     def tests(self) -> ResponseCurve:
@@ -172,9 +173,3 @@ def run_loss(
     """
     counts = answers is not None and base is None
     return Guard(threshold, curve, answers, updates, 0, neighbours, rows, counts).loss(base)
-
-
-def _stretched(noise: IntegerNoise, rows: int) -> IntegerNoise:
-    wide = noise.stretched(rows) if rows > 1 else noise
-    assert isinstance(wide, IntegerNoise)
-    return wide

@@ -122,7 +122,7 @@ def _steepest(chance: float, cost: float, power: float, guess: float) -> float:
 
 
 def _cost(chance: float, fall: float, power: float) -> float:
-    """Return the Rényi cost of a firing if every test has this pair of chances, as in `firing.renyi`."""
+    """Return the Rényi cost of a firing if every test has this pair of chances, as in `FiringMoments`."""
     lost = -chance * expm1(-fall)
     kept = 1 - chance + lost
     exponent = log1p(-chance) + power * log1p(-lost / kept) if chance < 1 else -inf

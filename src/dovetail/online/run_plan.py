@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
 
 
+def canonical_text(data: object) -> str:
+    """Return the one JSON text that a request or plan is known by."""
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 class Told(Protocol):
     """What a run told: in which event, to which request, and whether a firing measured it."""
 
@@ -190,7 +195,7 @@ def _paid(
         "base_noise": None if noise is None else noise.to_dict(),
         "guard": None if guard is None else guard.to_dict(),
     }
-    body = json.dumps({"online": said}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    body = canonical_text({"online": said})
     if guard is None:
         return account.open_plan(body, design.charge, 1, analyst)
     return account.open_run(body, design.charge, guard.updates + 1, analyst, secret(guard))

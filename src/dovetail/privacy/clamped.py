@@ -1,7 +1,7 @@
 """The loss near zero when negative counts are shown as 0: for study.
 
 A release is always charged the unclamped figure. Clamping is post-processing, so it can only lower the loss,
-but by how much depends on the true count, and a price that depends on the count would tell it.
+but by how much depends on the true count, and a price that depends on the count would reveal it.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class System(BitSource):
         return os.urandom(count)
 
 
-_SYSTEM = System()
+SYSTEM = System()
 
 
 class Stream(BitSource):
@@ -141,7 +141,7 @@ class Recording(BitSource):
 def source_for(count: int) -> BitSource:
     """Return a fresh source for a request of about `count` bytes."""
     if count <= _DIRECT:
-        return _SYSTEM
+        return SYSTEM
     # An eighth more for the draws that the tables leave open.
     return Drawn(count + (count >> 3)) if count <= _AT_ONCE else Stream()
 

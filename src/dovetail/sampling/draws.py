@@ -13,7 +13,7 @@ from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.exact.forks import ForkGuard
 
-from .bits import BitSource, Recording, System, source_for
+from .bits import SYSTEM, BitSource, Recording, source_for
 from .blocks import too_wide
 from .build import build
 from .law import Law
@@ -26,7 +26,6 @@ Size = int | tuple[int, ...]
 
 _MOST_KEPT = 32
 _MOST_DRAWS = 2**40
-_SYSTEM = System()
 
 # Tables by law, the latest used last. They hold no random bit, so a fork may share them.
 _kept: OrderedDict[Law, Sampler | RejectionSampler] = OrderedDict()
@@ -93,7 +92,7 @@ def sample(
     """
     sampler = sampler_for(law)
     if size is None and out is None:
-        return sampler.one(_SYSTEM)
+        return sampler.one(SYSTEM)
     if out is None and type(size) is int and 0 <= size <= FEW:
         return sampler.few(size, source_for(sampler.draw_bytes * size))
     target = _target(size, out)

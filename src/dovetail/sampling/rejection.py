@@ -80,7 +80,7 @@ class RejectionSampler:
         """Return one draw."""
         while True:
             k = self.inner.one(source)
-            if self._decide(k, int.from_bytes(source.read(8), "little"), source):
+            if self._decide(k, source.word(), source):
                 return k
 
     def _keep(self, drawn: NDArray[np.int64], source: BitSource) -> NDArray[np.bool_]:

@@ -70,7 +70,7 @@ def _checked(
 
 def decide_one(tables: Tables, head: int, tail: int, source: BitSource) -> int:
     """Return the draw that begins with a 16-bit word and the word of its place."""
-    word = (head << 48) | (int.from_bytes(source.read(8), "little") >> 16)
+    word = (head << 48) | (source.word() >> 16)
     step = tables.steps.locate_one(word)
     if step is None:
         return exactly(tables, word, tail, source)
@@ -106,7 +106,7 @@ def _placed(tables: Tables, lowest: int, mask: int, row: int, tail: int, source:
 
 def _kept_place(tables: Tables, place: int, mask: int, flip: int, row: int, source: BitSource) -> int:
     """Return a place that is due for a check if it stays, and another one if it does not."""
-    while not tables.checks.keep_one(place ^ flip, row, int.from_bytes(source.read(8), "little"), source):
+    while not tables.checks.keep_one(place ^ flip, row, source.word(), source):
         place = int.from_bytes(source.read(tables.draw_bytes - 2), "little") & mask
         if int.from_bytes(source.read(4), "little") >= tables.checks.shares.item(row):
             break

@@ -43,7 +43,7 @@ class Uniform:
                     return True
                 if scaled <= self._head:
                     return False
-            fresh = int.from_bytes(self._source.read(_MORE // 8), "little")
+            fresh = self._source.word()
             self._head = (self._head << _MORE) | (fresh ^ self._flip)
             self._length += _MORE
 

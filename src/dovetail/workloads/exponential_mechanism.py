@@ -27,7 +27,6 @@ from dovetail.sampling import BitSource, System
 from dovetail.sampling.uniform import Enclosure, Uniform
 
 _Q = "Give a number between 0 and 1; 0.01 and 0.99 stand for the least and the largest value."
-_WORD = 64
 # With a longer denominator, the scores of many rows would not fit 64 bits.
 _LONGEST = 1 << 20
 
@@ -75,7 +74,7 @@ class QuantileChoice:
         """Draw a cell, exactly, given the true count of every cell."""
         bits = System() if source is None else source
         values, place, counts = np.unique(self.scores(cells), return_inverse=True, return_counts=True)
-        number = Uniform(int.from_bytes(bits.read(_WORD // 8), "little"), bits)
+        number = Uniform(bits.word(), bits)
         law = _Law(self.rate, values.tolist(), counts.tolist())
         last = len(values) - 1
         drawn = bisect_left(range(last), True, key=lambda score: number.below(law.upto(score)))
@@ -111,8 +110,8 @@ class _Law:
 
 def _below(count: int, source: BitSource) -> int:
     """Return a uniform whole number below `count`: words beyond a multiple of it are drawn again."""
-    usable = (1 << _WORD) // count * count
+    usable = (1 << 64) // count * count
     while True:
-        word = int.from_bytes(source.read(_WORD // 8), "little")
+        word = source.word()
         if word < usable:
             return word % count

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from dovetail import check
 from dovetail.errors import InvalidParameter
 
-Columns: TypeAlias = tuple[int, ...]
+from .marginals import MOST_CELLS, Columns
+
 Tables: TypeAlias = dict[Columns, NDArray[np.float64]]
 
-MOST_CELLS = 10**7
 _ROUNDS = 300
 # Above so many cells half the precision is enough and half the memory is needed.
 _LARGE = 2 * 10**6

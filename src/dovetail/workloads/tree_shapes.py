@@ -104,7 +104,7 @@ def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = M
 
 
 def _candidates(cells: int, count: int) -> Iterator[tuple[int, ...]]:
-    """Give shapes of `count` levels: all of two levels where they are few, else those a descent meets."""
+    """Give shapes of `count` levels: those that a descent from equal fans meets."""
     if count == 1:
         yield (1,)
         return
