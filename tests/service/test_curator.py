@@ -210,10 +210,13 @@ def test_the_overview_is_the_ledgers_statement(house: Any) -> None:
     assert {each["person"] for each in one["shares"]} == {"ann", "bob"}
 
 
-def test_the_overview_says_questions_in_words(house: Any) -> None:
+def test_the_overview_says_questions_and_plans_in_words(house: Any) -> None:
     body = {"question": {"ask": "histogram", "columns": ["sex"]}, "pay": {"within": 20}}
     house.ann.post("/v1/datasets/adult/answers", body)
-    assert house.carl.get("/v1/overview").json()["entries"][0]["what"] == "count by sex"
+    noise = {"kind": "piecewise-geometric", "rates": ["1/20"], "breaks": []}
+    house.ann.post("/v1/datasets/adult/plans", {"noise": noise, "queries": 2})
+    told = [each["what"] for each in house.carl.get("/v1/overview").json()["entries"]]
+    assert told[:2] == ["plan of answers with PiecewiseGeometric(rates=('0.05',))", "count by sex"]
 
 
 def test_the_record_is_exported_and_verified(house: Any) -> None:

@@ -70,14 +70,14 @@ def condition_in_words(condition: dict[str, Any]) -> str:
     return f"{name} {operator} {_constant(value, kind)}"
 
 
-def entry_in_words(what: str) -> str:
-    """Return what a ledger's entry is about; a text that is not a request stays as it is.
+def body_in_words(text: str) -> str:
+    """Return what the body of a request or of a plan says; of other writers, it stays as it is.
 
-    >>> entry_in_words("created with epsilon at most 1 in the worst case")
-    'created with epsilon at most 1 in the worst case'
+    >>> body_in_words('{"online": {"asked": {"axes": [{"column": ["sex", "text"]}]}}}')
+    'online run over sex'
     """
     try:
-        body = json.loads(what.removeprefix("plan ")[:1_000_000])
+        body = json.loads(text[:1_000_000])
         if "asked" in body:
             from dovetail.query.canonical_form import read_question
 
@@ -88,14 +88,13 @@ def entry_in_words(what: str) -> str:
             return f"online run over {columns}"[:_LONGEST]
         if body.get("opening") is True:
             return f"opening measurement of online run {body['run']}"
-        if what.startswith("plan "):
+        if "plan" in body:
             from dovetail.noise import from_dict
 
             return f"plan of answers with {spelled(from_dict(body['plan']))}"
-        return what[:_LONGEST]
     except (DovetailError, ValueError, KeyError, TypeError, IndexError):
-        # Bodies of other versions, or of other writers, are shown as they are.
-        return what[:_LONGEST]
+        pass  # bodies of other versions
+    return text[:_LONGEST]
 
 
 def _constant(value: Any, kind: str) -> str:

@@ -47,7 +47,11 @@ class AnalystShare:
 
 @dataclass(frozen=True, slots=True)
 class StatementEntry:
-    """One event that a curator wants to see; `charge` is what it added to the sum."""
+    """One event that a curator wants to see; `charge` is what it added to the sum.
+
+    `body` is the JSON of a request or of a plan, `outcome` what became of a request: reserved, answered or
+    failed.
+    """
 
     sequence: int
     at: str
@@ -56,6 +60,8 @@ class StatementEntry:
     what: str
     state: str
     charge: Charge | None
+    body: str | None = None
+    outcome: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,8 @@ class Statement:
             lines += [] if one.protects is None else [f"  protects {one.protects}"]
             lines += [f"  remains {rest} of {label}" for label, rest in one.vintages]
         for each in self.shares:
-            lines += [f"{each.analyst} may ask about {each.dataset}: {each.allotment}{each.state}"]
+            limit = f"{each.allotment} ({each.state})" if each.state else str(each.allotment)
+            lines += [f"{each.analyst} may ask about {each.dataset}: {limit}"]
             lines += [f"  spent   {each.spent}", f"  remains {each.remaining}"]
         rows = [("no.", "when (UTC)", "who", "what", "state", "charge")]
         rows += [
@@ -176,7 +183,7 @@ def _shares(
             each.allotment,
             each.spent,
             each.allotment.remaining(each.spent),
-            " (revoked)" if each.revoked else "" if each.expires is None else f" (until {each.expires[:16]})",
+            "revoked" if each.revoked else "" if each.expires is None else f"until {each.expires[:16]}",
         )
         for each in grants_of(connection, analyst, dataset)
     )
@@ -213,4 +220,6 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[i
         about = ", ".join(labels[number] for number in json.loads(content["vintages"]))
         state = f"{state} ({about})".strip()
     by = who.get(content.get("by", 0), content.get("analyst", ""))
-    return StatementEntry(row.sequence, row.at, titles.get(row.dataset, ""), by, what, state, charge)
+    title = titles.get(row.dataset, "")
+    body, outcome = content.get("body"), row.state
+    return StatementEntry(row.sequence, row.at, title, by, what, state, charge, body, outcome)

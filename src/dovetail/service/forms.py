@@ -21,6 +21,7 @@ from dovetail.query import Column, Schema
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import written
 from dovetail.release.account import PlanState
+from dovetail.release.stored_answers import asked_of
 
 from .reply_types import (
     Amount,
@@ -169,6 +170,11 @@ def question_words(question: CheckedQuery) -> str:
     columns = ", ".join(axis.field.name for axis in question.named_by)
     some = ", some rows only" if question.where is not None else ""
     return f"{question.measure.words()}{' by ' if columns else ''}{columns}{some}"
+
+
+def request_words(body: str) -> list[str]:
+    """Return what each question of a request is, from the JSON that the record keeps of it."""
+    return [question_words(each) for each in asked_of(body)] or ["online run"]
 
 
 def outside(offered: Quote, states: list[PlanState]) -> Quote:

@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 import dovetail as dv
-from dovetail.cli.descriptions import entry_in_words
+from dovetail.cli.descriptions import body_in_words
 from dovetail.engines import Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.errors import InvalidParameter, InvalidQuery
@@ -119,7 +119,7 @@ def test_a_new_measure_is_read_back_from_the_ledger_and_put_in_words() -> None:
     ):
         question = query.checked(table)
         assert read_question(question.to_dict()).to_dict() == question.to_dict()
-        assert entry_in_words(json.dumps({"asked": [{"question": question.to_dict()}]})) == words
+        assert body_in_words(json.dumps({"asked": [{"question": question.to_dict()}]})) == words
 
 
 KINDS: list[tuple[str, Any]] = [(k, x) for k in "ab" for x in (None, 0, 1, 2, 4)]

@@ -9,7 +9,7 @@ import typer
 from dovetail.check import integer
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import data_named, ledger_place
-from dovetail.cli.descriptions import entry_in_words
+from dovetail.cli.descriptions import body_in_words
 from dovetail.cli.ledger_options import Copy, Dataset, Limit, Place, Witness, only_dataset, open_ledger
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Rows, Table, Unit, examples
 from dovetail.cli.terminal import note, printable, say, stdout
@@ -159,7 +159,7 @@ def _print(statement: Statement, place: str) -> None:
         say(
             screen,
             f"{printable(each.analyst)} ",
-            f"may ask about {each.dataset}: {each.allotment}{each.state}",
+            f"may ask about {each.dataset}: {each.allotment}{f' ({each.state})' if each.state else ''}",
             "",
         )
         screen.print(f"  spent    {each.spent}")
@@ -172,7 +172,7 @@ def _print(statement: Statement, place: str) -> None:
             str(entry.sequence),
             entry.at[:16].replace("T", " "),
             printable(entry.analyst),
-            printable(entry_in_words(entry.what)),
+            printable(entry.what if entry.body is None else body_in_words(entry.body)),
             entry.state,
             "" if entry.charge is None else "\n".join(map(" ".join, entry.charge.figures().items())),
         )

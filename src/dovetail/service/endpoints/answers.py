@@ -14,7 +14,7 @@ from dovetail.check import integer, probability
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.analyst_history import Asked
 from dovetail.privacy import Budget
-from dovetail.release.stored_answers import asked_by_run, asked_of, recalled
+from dovetail.release.stored_answers import asked_by_run, recalled
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, signed_in
 from dovetail.service.long_answers import under_way
@@ -103,7 +103,7 @@ def _line(asked: Asked) -> HistoryLine:
         "asked_at": asked.asked_at.isoformat(),
         "answered_at": None if asked.answered_at is None else asked.answered_at.isoformat(),
         "state": _STATES[asked.state],
-        "words": [forms.question_words(each) for each in asked_of(asked.body)] or ["online run"],
+        "words": forms.request_words(asked.body),
         "price": None if asked.charge is None else forms.amount(asked.charge),
         "plan": None if run else asked.plan,
         "run": asked.plan if run else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -15,9 +16,9 @@ from pydantic import Field
 from dovetail.engines.source import without_password
 from dovetail.errors import BudgetMismatch, InvalidParameter
 from dovetail.ledger import Entry
-from dovetail.ledger.statement import Statement
+from dovetail.ledger.statement import Statement, StatementEntry
+from dovetail.noise import from_dict
 from dovetail.query import Column, Schema
-from dovetail.release.stored_answers import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, GivenBudget, read_budget, read_pacing
@@ -257,7 +258,7 @@ def overview(request: Request) -> Reply[Overview]:
             "at": each.at,
             "dataset": each.dataset,
             "who": each.analyst,
-            "what": _what(each.what),
+            "what": _what(each),
             "state": each.state,
             "price": None if each.charge is None else forms.amount(each.charge),
         }
@@ -277,11 +278,14 @@ def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - 
     return Response(text, media_type=kind, headers=headers)
 
 
-def _what(said: str) -> str:
-    """Return an entry in words: of a request, the record keeps the whole question."""
-    if not said.startswith("{"):
-        return said
-    return "; ".join(map(forms.question_words, asked_of(said))) or "online run"
+def _what(entry: StatementEntry) -> str:
+    """Return an entry in words: of requests and plans, the record keeps all that was said."""
+    if entry.body is None:
+        return entry.what
+    plan = json.loads(entry.body).get("plan")
+    if plan is not None:
+        return f"plan of answers with {from_dict(plan)}"
+    return "; ".join(forms.request_words(entry.body))
 
 
 def _first(service: Service) -> UnpublishedSourceForm | None:
@@ -318,7 +322,7 @@ def _became(service: Service, entry: Entry, found: Statement) -> DatasetOverview
     for each in charged:
         epsilon = forms.amount(each.charge)["epsilon"] if each.charge is not None else None
         by_day[each.at[:10]] += Fraction(epsilon) if epsilon is not None else 0  # type: ignore[assignment]
-    states = Counter(each.state.partition(" ")[0] for each in charged)
+    outcomes = Counter(each.outcome for each in charged)
     rate, left = _pace(charged, by_day, Fraction(standing.remaining.epsilon))
     return {
         "name": entry.name,
@@ -327,7 +331,7 @@ def _became(service: Service, entry: Entry, found: Statement) -> DatasetOverview
             {
                 "person": each.analyst,
                 "standing": forms.standing(each.allotment, each.spent),
-                "state": each.state.strip(" ()"),
+                "state": each.state,
             }
             for each in found.shares
             if each.dataset == entry.name
@@ -337,8 +341,8 @@ def _became(service: Service, entry: Entry, found: Statement) -> DatasetOverview
         ],
         "epsilon_per_day": forms.exact(rate),
         "days_left": left,
-        "answers": states["answered"],
-        "failed": states["failed"],
+        "answers": outcomes["answered"],
+        "failed": outcomes["failed"],
         "refusals": service.metrics.refusals[entry.name],
     }
 

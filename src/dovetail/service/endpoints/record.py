@@ -13,7 +13,6 @@ from fastapi import APIRouter, Request
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.public_record import Release, is_witnessed, public_record
 from dovetail.noise import IntegerNoise
-from dovetail.release.stored_answers import asked_of
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
 from dovetail.service.bodies import Body, GivenNoise, read_noise
@@ -138,11 +137,10 @@ def _keeps_watch(caller: Any) -> bool:
 
 def _release(each: Release) -> ReleaseForm:
     """Return one release: which day, what, with which noise, for how much; never its answer."""
-    questions = asked_of(each.body)
     said = json.loads(each.body)
     return {
         "day": each.at[:10],
-        "words": [forms.question_words(question) for question in questions] or ["online run"],
+        "words": forms.request_words(each.body),
         "noise": [noise for asked in said.get("asked", []) for noise in asked.get("noise", [])],
         "price": None if each.charge is None else forms.amount(each.charge),
         "state": each.state,
