@@ -59,7 +59,7 @@ class Question:
 class Campaign:
     """What was killed, and what it hit."""
 
-    def __init__(self, service: Running, ledger: str, seed: int = 1) -> None:
+    def __init__(self, service: Running, ledger: str, seed: int = 1, timeout: float = 60) -> None:
         self.service, self.place, self.curator = service, ledger, service.key
         self.random, self.cap = random.Random(seed), Fraction(0)
         self.kills = self.hits = self.taken_over = 0
@@ -67,10 +67,13 @@ class Campaign:
         self.recovery: list[float] = []
         self._number = len(service.workers)
         limits = httpx2.Limits(max_connections=CLIENTS)
-        self._http = httpx2.Client(base_url=service.address, timeout=60, limits=limits)
+        self._http = httpx2.Client(base_url=service.address, timeout=timeout, limits=limits)
 
-    def cycle(self, kill: Callable[[], None]) -> int:
-        """Load the service, kill something on the way, and check everything; return how many it hit."""
+    def cycle(self, kill: Callable[[], None], then: Callable[[], None] = lambda: None) -> int:
+        """Load the service, kill something on the way, and check everything; return how many it hit.
+
+        What happens `then` comes after every question has its reply, and before the checks.
+        """
         wanted = self._questions()
         due, delay = self.random.randint(EARLIEST, LATEST), self.random.uniform(0, DELAY)
         with ThreadPoolExecutor(CLIENTS) as pool:
@@ -86,6 +89,7 @@ class Campaign:
         self.hits += bool(hit)
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(self._insist, wanted))
+        then()
         self._check(wanted, hit)
         return len(hit)
 

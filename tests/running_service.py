@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -72,6 +74,24 @@ class Running:
 def children(process: int) -> list[int]:
     """Return the processes that a process has started."""
     return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
+def connected(service: Running, received: int | None = None) -> socket.socket:
+    """Return a connection; it may keep only so many bytes that were received and not read."""
+    made = socket.socket()
+    if received is not None:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
+    made.settimeout(60)
+    parts = urlsplit(service.address)
+    made.connect((parts.hostname, parts.port))
+    return made
+
+
+def head(key: str, path: str, length: int = 0, method: str = "POST") -> bytes:
+    """Return what comes before the body of a request."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}"]
+    lines += ["Content-Type: application/json", f"Content-Length: {length}", "Idempotency-Key: k"]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 def _is_worker(said: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,9 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Campaign]]:
     """Return what starts a service of two workers on a ledger, to be killed."""
     begun: list[Campaign] = []
 
-    def start(ledger: str) -> Campaign:
+    def start(ledger: str, **more: Any) -> Campaign:
         service = Running(tmp_path, configured(tmp_path, ledger, LEAST, workers=2, lease=2))
-        begun.append(Campaign(service, ledger))
+        begun.append(Campaign(service, ledger, **more))
         return begun[-1]
 
     yield start

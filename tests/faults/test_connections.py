@@ -11,13 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 import dovetail as dv
 from dovetail.ledger import Ledger
-from running_service import Running, analyst, configured
+from running_service import Running, analyst, configured, connected, head
 
 pytestmark = pytest.mark.faults
 
@@ -36,17 +35,6 @@ def service(tmp_path: Path) -> Iterator[Running]:
     made.stop()
     with Ledger.open(tmp_path / "a.ledger") as ledger:
         ledger.verify()
-
-
-def connected(service: Running) -> socket.socket:
-    parts = urlsplit(service.address)
-    return socket.create_connection((parts.hostname, parts.port), timeout=60)
-
-
-def head(key: str, path: str, length: int, method: str = "POST") -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}"]
-    lines += ["Content-Type: application/json", f"Content-Length: {length}", "Idempotency-Key: k", "", ""]
-    return "\r\n".join(lines).encode()
 
 
 def count(age: int) -> dict[str, Any]:

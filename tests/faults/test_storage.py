@@ -56,6 +56,7 @@ def test_a_full_disk_is_503_and_passes(small_disk: Path) -> None:
         with ballast.open("wb", buffering=0) as file, suppress(OSError):
             while file.write(bytes(4096)):
                 pass
+        assert service.wait(503).json()["code"] == "not-ready"
         refused = [service.ask("POST", PATH, key, count(30 + n), f"full{n}") for n in range(6)]
         assert {each.status_code for each in refused} <= {200, 503}
         assert 503 in {each.status_code for each in refused}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError
-from dovetail.ledger import Ledger, store
+from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError, LedgerUnavailable
+from dovetail.ledger import Ledger, files, store
 from dovetail.privacy import Budget, Charge
 from ledger_cases import TENTH, asked
 
@@ -118,3 +118,27 @@ def test_a_folder_is_neither_a_ledger_nor_a_witness(tmp_path: Path) -> None:
     for use in (Ledger.create, Ledger.open):
         with pytest.raises(InvalidParameter, match=r"witness=.* must be a file"):
             use(tmp_path / "test.ledger", witness=tmp_path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Path("/dev/full")
+    with Ledger.create(tmp_path / "test.ledger") as ledger:
+        ledger.check_ready()
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "TemporaryFile", lambda **_: full.open("wb"))
+            with pytest.raises(LedgerUnavailable, match=r"The disk .* is full"):
+                ledger.check_ready()
+        ledger.check_ready()
+    assert [each.name for each in tmp_path.iterdir() if not each.name.startswith("test.ledger")] == []
+
+
+def test_a_folder_in_which_nobody_makes_files_is_not_taken_for_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with Ledger.create(tmp_path / "test.ledger") as ledger:
+        monkeypatch.setattr(files, "TemporaryFile", refused)
+        ledger.check_ready()

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.errors.remedies import CreateLedger
 
 # No SQLite database is smaller. SQLite itself takes a file of 0 or 1 bytes for a database without tables.
 _LEAST = 512
+# Bytes: as much as the journal may keep, and far more than a charge and its answer need.
+_ROOM = 1 << 20
 
 
 def present(path: Path) -> bool:
@@ -32,6 +36,18 @@ def present(path: Path) -> bool:
             "If a ledger was kept there, restore it from a backup; if there never was one, create it.",
             CreateLedger(),
         )
+    return True
+
+
+def has_room(path: Path) -> bool:
+    """Tell whether the disk of a file would take a little more; only writing finds out about quotas."""
+    try:
+        with TemporaryFile(dir=Path(os.path.realpath(path)).parent) as probe:
+            probe.write(bytes(_ROOM))
+            probe.flush()
+    except OSError as error:
+        # A folder in which nobody may make files says nothing about the room in it.
+        return error.errno not in (EDQUOT, ENOSPC)
     return True
 
 

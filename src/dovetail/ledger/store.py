@@ -20,7 +20,7 @@ from dovetail.errors.remedies import LeaveOut, StartWitness
 from .chain import Head, origin
 from .databases import CAN_WAIT, begin, parsed, postgres_engine, sqlite_engine
 from .failures import translated
-from .files import make_file, present
+from .files import has_room, make_file, present
 from .kept_connections import KeptConnections
 from .prepared_statements import Read, locking, recalling
 from .record_writer import RecordWriter
@@ -198,9 +198,13 @@ class Store:
                 append(writer.head)
 
     def check_writable(self) -> None:
-        """Refuse a file that can only be read: SQLite finds that out with the first change."""
-        if self.path is not None and not os.access(self.path, os.W_OK):
+        """Refuse a file that can only be read or cannot grow: SQLite finds that out with the first change."""
+        if self.path is None:
+            return
+        if not os.access(self.path, os.W_OK):
             raise LedgerUnavailable(f"The ledger {self.place} can only be read.", "Nothing was recorded.")
+        if not has_room(self.path):
+            raise LedgerUnavailable(f"The disk of the ledger {self.place} is full.", "Nothing was recorded.")
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         own = self._own()

@@ -34,6 +34,8 @@ from .settings import Settings
 CURATOR = "curator"
 _GRACE = 30
 _MOST_WAITING = 256
+# Seconds without a byte taken, after which a client that does not read its reply is given up.
+_UNREAD = 30
 # Seconds: a worker of a busy machine may take long to begin.
 _UNWELL = 60
 # Its number in malloc.h.
@@ -163,6 +165,9 @@ def bound_socket(settings: Settings) -> socket.socket:
     # asyncio sends small replies at once only on sockets that say that they speak TCP.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # Connections inherit it. Whoever reads nothing of a reply would hold it in memory for ever.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD * 1000)
     try:
         made.bind((settings.host, settings.port))
     except OSError as error:
