@@ -48,7 +48,6 @@ def running(
     *,
     budget: Budget | None = None,
     declared: tuple[Any, ...] = (),
-    schemas: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Iterator[Running]:
     """Serve the Adult data, or what is declared; `ann` and `bob` hold grants of the first data set."""
@@ -60,13 +59,14 @@ def running(
 
     whole = budget or Budget.approximate(9, "1e-6")
     about = {"title": "Adult census", "description": "People of the census of 1994."}
-    offered = declared or (DeclaredDataset("adult", {"shipped": "adult"}, whole, about=about),)
+    schema = dv.datasets.adult().schema or dv.Schema()
+    offered = declared or (DeclaredDataset("adult", {"shipped": "adult"}, whole, schema, about=about),)
     path = str(folder / "service.ledger")
     ledger = Ledger.create(path)
     (folder / "data").mkdir(exist_ok=True)
     settings.setdefault("data_roots", {"data": folder / "data"})
     settled = Settings(path, datasets=offered, cookie_secret=b"s" * 32, **settings)
-    seed(settled, ledger, schemas or {"adult": dv.datasets.adult().schema})
+    seed(settled, ledger)
     keys = {}
     for name, role in PEOPLE:
         ledger.people.add(name, role)

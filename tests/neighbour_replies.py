@@ -108,7 +108,7 @@ def opened_tables(folder: Path, **options: Any) -> House:
         ]
         place = folder / f"t{number}.parquet"
         parquet.write_table(pyarrow.table(columns, names=["who", "x", "pay", "k", "c", "y"]), place)
-        given = DeclaredDataset(f"t{number}", {"path": str(place)}, dv.Budget.pure(10**4), SCHEMA.to_toml())
+        given = DeclaredDataset(f"t{number}", {"path": str(place)}, dv.Budget.pure(10**4), SCHEMA)
         declared.append(replace(given, **options))
     house = open_house(folder, declared=tuple(declared), limits=Limits(rate="100000/minute"))
     for each in declared:

@@ -34,8 +34,8 @@ def hostile(tmp_path: Path) -> Iterator[Running]:
         ]
     )
     about = {"title": BAD, "description": WORSE, "contact": "javascript:window.hacked=1", "public": True}
-    declared = DeclaredDataset("evil", {"path": str(file)}, Budget.pure(5), about=about)
-    with running(tmp_path, budget=Budget.pure(5), declared=(declared,), schemas={"evil": schema}) as made:
+    declared = DeclaredDataset("evil", {"path": str(file)}, Budget.pure(5), schema, about=about)
+    with running(tmp_path, budget=Budget.pure(5), declared=(declared,)) as made:
         made.ledger.people.add(BAD, "analyst")
         yield made
 

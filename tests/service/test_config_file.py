@@ -57,7 +57,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_setting_is_read(place: Path) -> None:
-    settings, schemas = read_settings(place, port=9001)
+    settings = read_settings(place, port=9001)
     assert (settings.port, settings.workers, settings.limits.batch) == (9001, 2, 10)
     assert settings.ledger == str(place.parent / "a.ledger")
     assert settings.connections == {"clinic": "postgresql://reader:hush@db/clinic"}
@@ -67,18 +67,18 @@ def test_every_setting_is_read(place: Path) -> None:
     assert people.budget == Budget.approximate(3, "1e-6")
     assert adult.answers == "shared"
     assert "counts.example.org" in settings.allowed_hosts
-    assert schemas["adult"].get("sex") is not None
+    assert adult.schema.get("sex") is not None
 
 
 def test_a_difference_to_the_record_stops_the_start(place: Path) -> None:
-    settings, schemas = read_settings(place)
+    settings = read_settings(place)
     with Ledger.create(settings.ledger) as ledger:
-        seed(settings, ledger, schemas)
-        seed(settings, ledger, schemas)
+        seed(settings, ledger)
+        seed(settings, ledger)
         place.write_text(WHOLE.replace('epsilon = "3"', 'epsilon = "4"'))
-        changed, schemas = read_settings(place)
+        changed = read_settings(place)
         with pytest.raises(BudgetMismatch, match="budget"):
-            seed(changed, ledger, schemas)
+            seed(changed, ledger)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from dovetail.errors import LedgerError
 from dovetail.privacy import Budget, Charge
+from dovetail.query import Schema
 from dovetail.release.account import Request, Reservation
 from dovetail.service.background import background
 from dovetail.service.settings import DeclaredDataset, Settings
@@ -45,7 +46,9 @@ def test_derived_columns_of_what_is_not_reviewed_are_not_named(started: Any, tmp
         '[derived]\ndecade = "FLOOR(age / 10) * 10"\nill = "CASE WHEN hiv = 1 THEN TRUE ELSE FALSE END"\n'
     )
     source = {"path": str(tmp_path / "rows.csv")}
-    house = started(declared=(DeclaredDataset("rows", source, Budget.pure(1), schema=schema),))
+    house = started(
+        declared=(DeclaredDataset("rows", source, Budget.pure(1), schema=Schema.from_toml(schema)),)
+    )
     shown = house.ann.get("/v1/datasets/rows")
     assert [each["name"] for each in shown.json()["schema"]["derived"]] == ["decade"]
     assert "hiv" not in shown.text
@@ -66,7 +69,7 @@ def test_an_answer_that_comes_too_late_names_no_event(house: Any) -> None:
 def test_a_service_in_this_process_leaves_the_log_of_the_library_alone(tmp_path: Path) -> None:
     before = logging.getLogger("dovetail").level
     settings = Settings(str(tmp_path / "s.ledger"), cookie_secret=b"s" * 32)
-    with background(settings, {}):
+    with background(settings):
         assert logging.getLogger("dovetail").level == before
 
 

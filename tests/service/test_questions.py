@@ -80,7 +80,9 @@ def test_questions_about_persons_are_charged_as_quoted(started: Any, tmp_path: P
         '[columns.age]\ntype = "integer"\nlow = 0\nhigh = 120\n'
     )
     source = {"path": str(tmp_path / "visits.csv")}
-    visits = DeclaredDataset("visits", source, dv.Budget.pure(3), schema=schema, unit="person", max_rows=3)
+    visits = DeclaredDataset(
+        "visits", source, dv.Budget.pure(3), schema=dv.Schema.from_toml(schema), unit="person", max_rows=3
+    )
     house = started(declared=(visits,))
     asked = [dv.CountDistinct(), dv.Contributions(most_rows=5), dv.Sum("age", 0, 100, 1), dv.Count()]
     spent = dv.Charge.zero()

@@ -47,9 +47,9 @@ def test_a_configured_source_of_spark_answers(spark: Any, tmp_path: Path) -> Non
     SCHEMA.write(tmp_path / "visits-schema.toml")
     place = tmp_path / "service.toml"
     place.write_text(CONFIG.format(path=tmp_path / "visits.parquet"))
-    settings, schemas = read_settings(place)
+    settings = read_settings(place)
     with Ledger.create(settings.ledger) as ledger:
-        seed(settings, ledger, schemas)
+        seed(settings, ledger)
         ledger.people.add("ann", "analyst")
         ledger.people.grant("ann", "visits", dv.Budget.pure(1500))
         headers = {"Authorization": f"Bearer {ledger.people.make_key('ann').text}"}

@@ -17,7 +17,7 @@ from dovetail.service.cookies import CODE_LIVES, sealed
 from dovetail.service.settings import DeclaredDataset, Limits
 
 COUNT = {"question": {"ask": "count", "where": "age >= 40"}, "pay": {"within": 10}}
-SCHEMA = 'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\n'
+SCHEMA = dv.Schema([dv.Column("age", "integer")])
 JSON = {"Content-Type": "application/json"}
 
 

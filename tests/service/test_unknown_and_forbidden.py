@@ -11,6 +11,7 @@ import pytest
 
 from dovetail.ledger.kept_connections import KeptConnections
 from dovetail.privacy import Budget
+from dovetail.query import Schema
 from dovetail.service import served_datasets
 from dovetail.service.settings import DeclaredDataset
 
@@ -37,7 +38,7 @@ def house(started: Any, tmp_path: Path) -> Any:
     rows = tmp_path / "other.csv"
     rows.write_text("sex\nf\n")
     schema = 'schema = "dovetail.schema/1"\n[columns.sex]\ntype = "text"\nvalues = ["f", "m"]\n'
-    other = DeclaredDataset("other", {"path": str(rows)}, Budget.pure(3), schema=schema)
+    other = DeclaredDataset("other", {"path": str(rows)}, Budget.pure(3), schema=Schema.from_toml(schema))
     return started(declared=(DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(3)), other))
 
 

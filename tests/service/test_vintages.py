@@ -16,7 +16,7 @@ from dovetail.online.occupied_cells import OccupiedCells
 from dovetail.privacy import Budget
 from dovetail.service.settings import DeclaredDataset
 
-SCHEMA = 'schema = "dovetail.schema/1"\n[columns.ward]\ntype = "text"\nvalues = ["eyes", "heart"]\n'
+SCHEMA = dv.Schema([dv.Column("ward", "text", values=["eyes", "heart"])])
 LABELS = ("January", "February")
 SUBSETS: tuple[tuple[str, ...], ...] = (("January",), ("February",), LABELS, ())
 PRICES = dict(zip(SUBSETS, ("0.1", "0.2", "0.4", "0.8"), strict=True))
@@ -199,7 +199,7 @@ def test_a_run_reads_the_rows_of_its_vintages(clinic: Any, monkeypatch: pytest.M
 def twin(folder: Path, name: str, budget: Budget, first: Path) -> Ledger:
     """Return a ledger in which the library does the same without a service."""
     ledger = Ledger.create(folder / f"{name}.ledger")
-    dv.Session(first, name=name, ledger=ledger, budget=budget, schema=dv.Schema.from_toml(SCHEMA)).close()
+    dv.Session(first, name=name, ledger=ledger, budget=budget, schema=SCHEMA).close()
     ledger.account(name, budget=budget, protects="a row added or removed")
     return ledger
 
@@ -253,8 +253,7 @@ def _ask(ledger: Ledger, name: str, chosen: tuple[str, ...], epsilon: str, folde
     """Ask the library the same question."""
     files = [folder / "data" / f"{name}-{label}.csv" for label in chosen or LABELS[:1]]
     data: Any = files[0] if len(files) == 1 else files
-    schema = dv.Schema.from_toml(SCHEMA)
-    with dv.Session(data, name=name, ledger=ledger, schema=schema, vintage=chosen) as session:
+    with dv.Session(data, name=name, ledger=ledger, schema=SCHEMA, vintage=chosen) as session:
         session.count(spend=Budget.pure(epsilon))
 
 

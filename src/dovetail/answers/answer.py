@@ -26,11 +26,11 @@ from .json_format import FIRST, FORMAT, answer_fields, read_document
 from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, ReleasedNumber, opaque
 from .number_formats import (
     ENDS,
+    column_keys,
     column_of,
     drawn_at,
     label,
     noise_in_decimals,
-    plain_key,
     plain_value,
     told,
     written_key,
@@ -312,9 +312,7 @@ class Answer(Arithmetic):
         columns: dict[str, Any] = {}
         keys = self.keys
         for number, axis in enumerate(self.query.named_by):
-            listed = [row[number] for row in keys]
-            mixed = axis.other is not None and axis.field.kind != "text"
-            columns[axis.field.name] = [label(item) if mixed else plain_key(item) for item in listed]
+            columns[axis.field.name] = column_keys(axis, (row[number] for row in keys))
         bars = self.bars(level, simultaneous=simultaneous)
         shown = self.query.measure.constant
         columns["value"] = column_of([shown(value) for value in self.values()])

@@ -81,10 +81,10 @@ def bar(line: Line, top: float, room: int, *, plain: bool = False) -> list[Part]
     return [(full * whole + ("" if plain else _EIGHTHS[eighths]), "sure")]
 
 
-def cut(text: str, longest: int = LONGEST_LABEL) -> str:
+def cut(text: str) -> str:
     """Return a label that fits beside the numbers, on one line.
 
     A key may come from a row: it must not steer the terminal, nor add lines that nobody released.
     """
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dovetail.query.checked_query import CheckedQuery
 
+from .number_formats import counted
+
 
 def bounded(*questions: CheckedQuery) -> str | None:
     """Return what is used of a person and what that does to the numbers; None where every row is used.
@@ -19,15 +21,13 @@ def bounded(*questions: CheckedQuery) -> str | None:
     persons = questions[0].persons
     if persons is None:
         return None
-    parts = [] if all(each.measure.counts_persons for each in questions) else [_many(persons.max_rows, "row")]
+    parts = (
+        [] if all(each.measure.counts_persons for each in questions) else [counted(persons.max_rows, "row")]
+    )
     # Rows bound cells, too: so many rows lie in no more cells.
     most = persons.max_cells < persons.max_rows or not parts
     if any(each.cells > persons.max_cells for each in questions) and most:
-        parts.append(_many(persons.max_cells, "cell"))
+        parts.append(counted(persons.max_cells, "cell"))
     said = [f"at most {' and '.join(parts)} per person are used"] if parts else []
     effects = dict.fromkeys(each.measure.bounded_effect() for each in questions) if parts else {}
     return "; ".join([*said, *effects, f"rows without {persons.unit.name} are left out"])
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"

@@ -16,6 +16,7 @@ from dovetail.privacy import Budget
 
 from .answer import Answer
 from .display import percent
+from .number_formats import counted
 from .ranges import RangeEstimate
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class SuggestedBounds:
         lines = [_said(self.rows, "counts of rows")]
         if self.of_cells is not None:
             lines.append(_said(self.of_cells, "counts of persons"))
-        return "\n".join([*lines, f"with {self.spend}, for {_counted(self.cells, 'cell')}"])
+        return "\n".join([*lines, f"with {self.spend}, for {counted(self.cells, 'cell')}"])
 
     __repr__ = __str__
 
@@ -254,7 +255,3 @@ def _said(weighed: Weighed, what: str) -> str:
     bound = weighed.best
     noise, lost = weighed.noise[bound - 1], weighed.left_out[bound - 1]
     return f"max_{weighed.name}={bound}: {what} have noise of ±{noise:,} and are about {lost:,.0f} too small"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"

@@ -22,7 +22,7 @@ from dovetail.plots.heat_map import HeatMap
 from .answer import Answer
 from .csv_format import csv_text
 from .display import MOST_ROWS, notes, percent, titled
-from .number_formats import ENDS, label, plain_key, told, written_key
+from .number_formats import ENDS, column_keys, label, told, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 from .synthetic import arrow_rows, checked_place, write_rows
 
@@ -295,5 +295,4 @@ def _keys(axis: Any) -> pyarrow.Array:
     """Return the keys of a column as Arrow holds them, which has one type."""
     import pyarrow
 
-    mixed = axis.other is not None and axis.field.kind != "text"
-    return pyarrow.array([label(key) if mixed else plain_key(key) for key in axis.labels])
+    return pyarrow.array(column_keys(axis, axis.labels))

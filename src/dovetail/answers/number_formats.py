@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from math import inf, nextafter
@@ -12,6 +12,7 @@ from dovetail.exact.decimals import decimal_text
 from dovetail.noise import IntegerNoise
 from dovetail.query.field import Constant, written
 from dovetail.query.measures import Bar, Measure
+from dovetail.query.partitions import Axis
 from dovetail.query.times import number_of
 
 ENDS = ("value", "low", "high")
@@ -33,6 +34,21 @@ def plain_key(key: Constant | None) -> Constant | float | None:
 def written_key(key: Constant | None) -> bool | int | str | None:
     """Return a cell's key as JSON and CSV hold it; a number that is not whole as a decimal."""
     return decimal_text(key) if isinstance(key, Fraction) else written(key)
+
+
+def column_keys(axis: Axis, keys: Iterable[Constant | None]) -> list[Any]:
+    """Return the keys of cells on an axis as a column holds them, which has one type."""
+    mixed = axis.other is not None and axis.field.kind != "text"
+    return [label(key) if mixed else plain_key(key) for key in keys]
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 def told(measure: Measure, value: Fraction, bar: Bar) -> dict[str, str]:

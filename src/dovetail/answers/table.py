@@ -27,7 +27,7 @@ from .display import MOST_ROWS, amount, in_figures, notes
 from .formula_values import aggregate_values, bars_of, read_from, value_of
 from .json_format import FORMAT as ANSWER_FORMAT
 from .json_format import answer_fields, read_document
-from .number_formats import column_of, drawn_at, label, plain_value, told_if_known, written_key
+from .number_formats import column_keys, column_of, drawn_at, label, plain_value, told_if_known, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 from .text_tables import TextTable
 
@@ -172,9 +172,7 @@ class TableAnswer:
         assert column.key is not None
         question = self.answers[0].query
         axis, labels = question.axes[column.key], question.cell_keys()
-        mixed = axis.other is not None and axis.field.kind != "text"
-        listed = [labels[place][column.key] for place in self.places]
-        return [label(item) for item in listed] if mixed else listed
+        return column_keys(axis, (labels[place][column.key] for place in self.places))
 
     def constant(self, column: ResultColumn) -> Callable[[Fraction], Fraction | date]:
         """Return what makes days and times of the numbers of a column that stand for them."""

@@ -60,12 +60,12 @@ class TextTable:
         return [lines[0], f"|{'|'.join(rule)}|", *lines[1:]]
 
 
-def tabulated(answer: ShownAnswer, most: int | None = None) -> TextTable:
+def tabulated(answer: ShownAnswer) -> TextTable:
     """Return one row for each cell: its keys, its value, and its interval."""
     names = [axis.field.name for axis in answer.query.named_by]
     constant = answer.query.measure.constant
     rows = []
-    for keys, value, bar in answer.excerpt(most):
+    for keys, value, bar in answer.excerpt(None):
         rows.append((*map(label, keys), amount(value, bar, constant)))
     head = (*names, f"value, ± at {percent(answer.level)}")
     return TextTable(head, tuple(rows), (*([False] * len(names)), True))

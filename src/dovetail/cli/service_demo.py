@@ -27,9 +27,11 @@ def show_service(screen: Console, folder: Path) -> None:
     source = datasets.adult()
     assert source.schema is not None
     about = {"title": "Adult census", "public": True}
-    declared = DeclaredDataset("adult", {"shipped": "adult"}, Budget.pure(_BUDGET), about=about)
+    declared = DeclaredDataset(
+        "adult", {"shipped": "adult"}, Budget.pure(_BUDGET), source.schema, about=about
+    )
     settings = Settings(str(folder / "service.ledger"), datasets=(declared,), log_requests=False)
-    with background(settings, {"adult": source.schema}) as start:
+    with background(settings) as start:
         _title(screen, "A service: analysts ask over HTTP and never hold a row")
         say(screen, "address  ", start.address, "dim")
         say(

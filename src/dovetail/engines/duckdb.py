@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from threading import Lock
@@ -36,7 +35,7 @@ from .failure import unreadable
 from .file_names import PlainNames
 from .interrupts import interruptible
 from .source import Source
-from .sql_fragments import Templates, placed, scaled
+from .sql_fragments import Templates, placed, scaled, typed_constant
 
 _templates = Templates("duckdb")
 _ELAPSED = {
@@ -202,18 +201,10 @@ class DuckDB:
         plain = self._stored_here and self._types[field.name] == "DOUBLE" and not field.missing_words
         return exp.column(field.name, quoted=True) if plain and field.kind == "number" else None
 
-    def constant(self, kind: str, value: Constant) -> exp.Expression:
-        if isinstance(value, bool):
-            return exp.Boolean(this=value)
-        if kind == "number" and isinstance(value, int | Fraction):
-            return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
-        if isinstance(value, datetime):
-            return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
-        if isinstance(value, date):
-            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
-        if isinstance(value, int):
-            return exp.Literal.number(value)
-        return exp.Literal.string(str(value))
+    def constant(self, kind: str, value: Constant) -> Any:
+        # DuckDB gives a plain number the type that the other side has.
+        plain = type(value) is int and kind != "number"
+        return exp.Literal.number(value) if plain else typed_constant(kind, value)
 
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)

@@ -126,8 +126,7 @@ def _nameable(engine: Engine, axis: Discovered, value: Any) -> Any:
     if axis.field.kind not in _NAMEABLE:
         return value
     low, high = constants(engine, axis.field.kind, _NAMEABLE[axis.field.kind])
-    least, most = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
-    return exp.case().when(exp.and_(least, most, copy=False), value.copy(), copy=False)
+    return exp.case().when(between(value, low, high), value, copy=False)
 
 
 def in_some_cell(engine: Engine, axis: Axis) -> Any:

@@ -16,6 +16,7 @@ from dovetail.query.field import Field
 from dovetail.query.protection import named_for_persons
 from dovetail.query.schema import Schema, Stored
 
+from .conditions import between
 from .connection import connect
 from .engine import Engine
 from .source import Source
@@ -91,8 +92,7 @@ def _within_python(engine: Engine, field: Field, value: Any) -> Any:
         return value
     ends = (date.min, date.max) if field.kind == "date" else (datetime.min, datetime.max)
     low, high = (engine.constant(field.kind, end) for end in ends)
-    least, most = exp.GTE(this=value.copy(), expression=low), exp.LTE(this=value.copy(), expression=high)
-    return exp.case().when(exp.and_(least, most, copy=False), value.copy(), copy=False)
+    return exp.case().when(between(value, low, high), value, copy=False)
 
 
 def _nameable(field: Field, value: Any) -> bool:

@@ -177,14 +177,14 @@ def _geometric_of_zeta(budget: Budget, uses: int) -> IntegerNoise:
     low, high = min(limit, budget.epsilon_limit) / uses, budget.epsilon_limit / uses
 
     def fits(rate: float) -> bool:
-        return privacy_loss(Geometric(_whole_units(rate))).compose(uses).zeta <= limit
+        return privacy_loss(Geometric(whole_units(rate))).compose(uses).zeta <= limit
 
     largest = bracket(float(high), float(low), fits, close=_CLOSE)[1] if low < high else low
     # The sum of zeta fits in any case.
-    return Geometric(max(low, _whole_units(largest)))
+    return Geometric(max(low, whole_units(largest)))
 
 
-def _whole_units(rate: float | Fraction) -> Fraction:
+def whole_units(rate: float | Fraction) -> Fraction:
     """Round a rate down to whole billionths, in which charges are counted."""
     return Fraction(floor(rate * _UNIT), _UNIT)
 
@@ -197,7 +197,7 @@ def _plain(question: CheckedQuery, epsilon: Fraction, neighbours: Neighbours) ->
     widths = units(question)
     shifts = _furthest(question, neighbours)
     if len(widths) == 1 and max(shifts) > 1 and _one_number(question, neighbours):
-        price = _whole_units(epsilon)
+        price = whole_units(epsilon)
         if price > 0 and isinstance(stairs := _designed(shifts, epsilon=price), StaircaseNoise):
             return (stairs,)
     return component_noises(question, Geometric(_even_rate(epsilon, _total_shift(question, neighbours))))
@@ -218,7 +218,7 @@ def _total_shift(question: CheckedQuery, neighbours: Neighbours) -> Fraction:
 def _even_rate(epsilon: Fraction, total: Fraction) -> Fraction:
     """Return the rate of noise that costs `epsilon` where so much moves."""
     # Whole units of 1e-9, so that the charges of a batch add up to the price and not to a unit more.
-    rate = _whole_units(epsilon / total)
+    rate = whole_units(epsilon / total)
     if not rate:
         least = f"at least {float(total) / _UNIT:g} here: a ledger counts billionths"
         raise InvalidParameter("spend", float(epsilon), least, "Spend more, or ask for an accuracy.")

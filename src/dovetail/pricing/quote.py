@@ -20,7 +20,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge
 from dovetail.privacy.charge import DELTA_UNIT
 from dovetail.query import Query
-from dovetail.query.checked_query import CheckedQuery, never_negative
+from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.neighbours import Neighbours, Persons
 from dovetail.query.protection import check_chosen
 from dovetail.query.schema import Table
@@ -30,11 +30,9 @@ from .calibration import noises_at_price, noises_composed, noises_within
 from .composition import at_price, charge_of, planned_charge
 from .partition_selection import threshold_for
 from .plans import noises_for, planned, slots_for
-from .strategies_at_price import price_of, shared_price, ways_at_price
+from .strategies_at_price import Noises, price_of, shared_price, ways_at_price
 from .strategies_within import cheapest_reaching
 from .stretching import scaled_noises
-
-Noises = list[tuple[IntegerNoise, ...]]
 
 
 def quote(
@@ -56,7 +54,7 @@ def quote(
     <charge: epsilon 0.53818>
     """
     questions = tuple(_checked(query, table, persons) for query in listed_queries(queries))
-    if payment.clamp and not all(map(never_negative, questions)):
+    if payment.clamp and not all(each.measure.never_negative() for each in questions):
         raise InvalidQuery(
             "Only counts, and sums whose low is at least 0, can be cut off at 0.", LeaveOut("clamp")
         )
@@ -90,7 +88,7 @@ def _by_answer(
     """Price answers that are paid for on their own."""
     budget = standing.budget or payment.spend or Budget.pure(1)
     units = _delta_units(questions, payment, standing.budget)
-    settled = tuple(map(_settled, questions))
+    settled = tuple(each.settled() for each in questions)
     composed = _composed(settled, payment, budget, neighbours)
     if composed is not None:
         questions, noises = settled, composed
@@ -132,13 +130,9 @@ def _together(
     return Quote(tuple(asked), charge, payment, standing, neighbours)
 
 
-def _settled(question: CheckedQuery) -> CheckedQuery:
-    return replace(question, measure=question.measure.settled())
-
-
 def _by_plan(questions: tuple[CheckedQuery, ...], payment: Payment, standing: Standing, plan: Plan) -> Quote:
     """Price answers as slots of a plan; of one that is not open yet, the whole plan is charged."""
-    questions = tuple(map(_settled, questions))
+    questions = tuple(each.settled() for each in questions)
     if any(question.discovers for question in questions):
         raise InvalidParameter(
             "plan", plan.id, "left out where keys are found in the rows", "A plan has no delta for them."
@@ -229,7 +223,7 @@ def _chosen(
     neighbours: Neighbours,
 ) -> tuple[CheckedQuery, tuple[IntegerNoise, ...]]:
     """Return how one of several questions is measured, and the noise of each of its components."""
-    settled = _settled(question)
+    settled = question.settled()
     if payment.noise is not None:
         return settled, scaled_noises(settled, payment.noise, payment.sensitivity)
     if payment.within is not None:

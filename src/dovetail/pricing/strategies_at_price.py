@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import floor
 from typing import TypeAlias
 
 from dovetail.answers.plan import parts_per_slot
@@ -17,13 +16,12 @@ from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Calibration, Measure, Way
 from dovetail.query.neighbours import Neighbours
 
-from .calibration import PIECES, noises_at_price, noises_even, noises_shaped
+from .calibration import PIECES, noises_at_price, noises_even, noises_shaped, whole_units
 from .composition import joint_losses, payable, ways_to_move
 from .sensitivity import moves, used_rows
 from .stretching import covering_noises
 
 _log = logging.getLogger("dovetail.pricing")
-_UNIT = 10**9
 # How wide the noises are that only their shape is taken of.
 _WIDE = 1000
 # How much wider noises are made that do not keep a price together: hardly, where they are many.
@@ -60,8 +58,7 @@ def _ways(question: CheckedQuery, price: Budget, neighbours: Neighbours) -> tupl
         chosen = _standard_noises(price, max(map(len, listed))).get(name)
         return None if chosen is None else covering_noises(chosen, asked, listed)[0]
 
-    shapes = wide_shapes() if price.currency == "approximate" else {GEOMETRIC: wide_shapes()[GEOMETRIC]}
-    task = Calibration(noise, shapes, neighbours if rows == 1 else "persons", _log.info)
+    task = Calibration(noise, shapes_under(price), neighbours if rows == 1 else "persons", _log.info)
     return tuple(question.measure.ways(price, task))
 
 
@@ -75,7 +72,7 @@ def shared_price(
     they do not keep the price, or if that cannot be worked out, all get the same noise.
     """
     best = [
-        replace(each, measure=listed[0].measure if listed else each.measure.settled())
+        replace(each, measure=listed[0].measure) if listed else each.settled()
         for each, listed in zip(questions, ways, strict=True)
     ]
     if len(questions) == 1:
@@ -85,7 +82,7 @@ def shared_price(
         noises = _uneven_noises(best, {place: ways[place][0] for place in uneven}, price, neighbours)
         if noises is not None:
             return best, noises
-    settled = [replace(each, measure=each.measure.settled()) for each in questions]
+    settled = [each.settled() for each in questions]
     return settled, _even_noises(settled, price, neighbours, _uses(settled, neighbours))
 
 
@@ -137,6 +134,12 @@ def _even_noises(
 GEOMETRIC, DESIGNED, GAUSSIAN = "geometric", "designed", "Gaussian"
 
 
+def shapes_under(budget: Budget) -> dict[str, IntegerNoise]:
+    """Return the shapes of noise that are tried: where no delta is paid, only the geometric one is best."""
+    every = wide_shapes()
+    return every if budget.currency == "approximate" else {GEOMETRIC: every[GEOMETRIC]}
+
+
 @cache
 def wide_shapes() -> dict[str, IntegerNoise]:
     """Return noises by name, wide enough that only their shape matters."""
@@ -170,4 +173,4 @@ def price_of(spend: Budget, budget: Budget) -> Budget:
         return Budget.approximate(spend.epsilon_limit, delta)
     limits = [spend.epsilon_limit, *([] if spend.zeta_limit is None else [spend.zeta_limit])]
     # Whole units of a ledger, so that the charge is not one unit above the price.
-    return Budget.pure(Fraction(floor(min(limits) * _UNIT), _UNIT))
+    return Budget.pure(whole_units(min(limits)))

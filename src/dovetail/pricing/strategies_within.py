@@ -19,7 +19,7 @@ from dovetail.query.neighbours import Neighbours
 from .accuracy import noises_reaching
 from .composition import charge_of
 from .sensitivity import used_rows
-from .strategies_at_price import GAUSSIAN, GEOMETRIC, wide_shapes
+from .strategies_at_price import GAUSSIAN, shapes_under
 
 _ROUGH_STEPS, _FINE_STEPS = 4, 40
 _CLOSE_ENOUGH, _BACK = Fraction(1, 200), 0.998
@@ -37,10 +37,9 @@ def cheapest_reaching(
     """Return how a question is measured to keep an accuracy at the least cost; None if in one way only."""
     rows, chance = used_rows(question), 1 - probability
     whole = "persons" if rows > 1 else neighbours
-    shapes = wide_shapes() if budget.currency == "approximate" else {GEOMETRIC: wide_shapes()[GEOMETRIC]}
     candidates: list[tuple[Charge, _Family]] = []
     for measure, widths in question.measure.alternatives(whole):
-        for name, shape in shapes.items():
+        for name, shape in shapes_under(budget).items():
             family = _Family(replace(question, measure=measure), shape, widths)
             if (rows > 1 and name == GAUSSIAN) or not family.near(within, chance):
                 continue

@@ -7,7 +7,7 @@ Two questions are the same exactly when their dictionaries are equal, however th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -72,6 +72,10 @@ class CheckedQuery:
         """Tell whether the answer is a table rather than one number."""
         return bool(self.named_by)
 
+    def settled(self) -> CheckedQuery:
+        """Return the question as it is measured where no way is chosen."""
+        return replace(self, measure=self.measure.settled())
+
     def cell_keys(self) -> list[tuple[Constant | None, ...]]:
         """Return the labels of every public number, the last axis running fastest."""
         assert not self.discovers, "the answer knows its keys, the question does not"
@@ -94,8 +98,3 @@ class CheckedQuery:
             "where": self.where.to_dict() if self.where else None,
         }
         return written if self.persons is None else written | {"persons": self.persons.to_dict()}
-
-
-def never_negative(question: CheckedQuery) -> bool:
-    """Tell whether the true answer cannot be below 0, so that clamping there makes sense."""
-    return question.measure.never_negative()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar
 
 from dovetail.check import choice, rational
 from dovetail.errors import InvalidParameter, InvalidQuery
@@ -15,6 +15,7 @@ from .checked_query import CheckedQuery
 from .condition import Condition
 from .lattice import Lattice
 from .measures import Dispersion, QuantileValues, RankCounts
+from .measures.quantile_values import Kind
 from .partitions import Steps, axes_of, public_cells
 from .queries import RANKED, condition, lattice, limited
 from .schema import Table
@@ -25,8 +26,6 @@ LARGEST_RANGE = 2**26
 MOST_POINTS = 10**7
 MOST_QUANTILES = 1000
 _QS = "Give numbers from 0 (the least value) to 1 (the largest), such as 0.25, 0.5 and 0.75."
-
-Kind: TypeAlias = Literal["disc", "cont"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,4 +34,9 @@ def stored_plan(state: PlanState) -> Plan:
 
 def stored_plans(states: Iterable[PlanState]) -> tuple[Plan, ...]:
     """Return the plans among what an account keeps; online runs are not."""
-    return tuple(stored_plan(state) for state in states if "plan" in json.loads(state.body))
+    return tuple(stored_plan(state) for state in states if is_plan(state))
+
+
+def is_plan(state: PlanState) -> bool:
+    """Tell a plan of answers from an online run, which an account keeps as a plan, too."""
+    return "plan" in json.loads(state.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from threading import Thread
@@ -10,7 +10,6 @@ from time import sleep
 
 import uvicorn
 
-from dovetail.query import Schema
 from dovetail.sampling import random_bytes
 
 from .server import Start, address_of, bound_socket, configured, first_curator, prepare, worker
@@ -18,9 +17,9 @@ from .settings import Settings
 
 
 @contextmanager
-def background(settings: Settings, schemas: Mapping[str, Schema]) -> Iterator[Start]:
+def background(settings: Settings) -> Iterator[Start]:
     """Serve until the block ends; its port is any that is free."""
-    prepare(settings, schemas)
+    prepare(settings)
     settings = replace(settings, port=0, workers=1, cookie_secret=random_bytes(32))
     with closing(bound_socket(settings)) as bound:
         settings = replace(settings, port=bound.getsockname()[1])

@@ -19,7 +19,7 @@ from dovetail.privacy import Budget
 from dovetail.query import Query
 from dovetail.query.query_json import from_dict as read_query
 from dovetail.release.account import PlanState
-from dovetail.release.plans import stored_plan
+from dovetail.release.plans import is_plan, stored_plan
 
 from .problems import Refused
 from .reply_types import Published
@@ -174,7 +174,7 @@ def read_payment(pay: Mapping[str, Any], plans: list[PlanState], request: str | 
 
 def find_plan(public: object, plans: list[PlanState]) -> Plan:
     """Return the plan of an identifier, if it is one that the caller may use."""
-    plan = next((each for each in plans if each.public == public and '"online"' not in each.body), None)
+    plan = next((each for each in plans if each.public == public and is_plan(each)), None)
     if plan is None:
         raise InvalidParameter("plan", public, "a plan that you may use", SeePlans())
     return stored_plan(plan)

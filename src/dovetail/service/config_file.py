@@ -38,8 +38,8 @@ _DATASET |= {"answers", "public", "pacing", *ABOUT}
 _LEAST_SECRET = 32
 
 
-def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]:
-    """Return the settings of a file, with what the command line says instead, and the schemas it names.
+def read_settings(path: Path, **over: Any) -> Settings:
+    """Return the settings of a file, with what the command line says instead.
 
     Paths are relative to the file.
     """
@@ -51,12 +51,10 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
     _only(said, {"service", "limits", "oidc", "data_roots", "connections", "datasets"}, "the file")
     here, service = path.parent, _table(said, "service")
     _only(service, _SERVICE, "[service]")
-    datasets = {
-        name: _dataset(name, _table(said["datasets"], name), here) for name in _table(said, "datasets")
-    }
+    datasets = [_dataset(name, _table(said["datasets"], name), here) for name in _table(said, "datasets")]
     made: dict[str, Any] = {
         "ledger": _ledger(service, here),
-        "datasets": tuple(declared for declared, _ in datasets.values()),
+        "datasets": tuple(datasets),
         "data_roots": {name: (here / place).resolve() for name, place in _table(said, "data_roots").items()},
         "connections": {name: _address(name, each) for name, each in _table(said, "connections").items()},
         "limits": _limits(_table(said, "limits")),
@@ -74,7 +72,7 @@ def read_settings(path: Path, **over: Any) -> tuple[Settings, dict[str, Schema]]
     made["hosts"] = tuple(service.get("hosts", ()))
     if "cookie_secret_file" in service:
         made["cookie_secret"] = _secret(here / service["cookie_secret_file"])
-    return Settings(**made | over), {name: schema for name, (_, schema) in datasets.items()}
+    return Settings(**made | over)
 
 
 def _only(said: Mapping[str, Any], known: set[str], where: str) -> None:
@@ -149,7 +147,7 @@ def _limits(said: Mapping[str, Any]) -> Limits:
     return Limits(**read)
 
 
-def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[DeclaredDataset, Schema]:
+def _dataset(name: str, said: Mapping[str, Any], here: Path) -> DeclaredDataset:
     _only(said, _DATASET, f"[datasets.{name}]")
     if "connection" in said:
         source = {"connection": said["connection"], "table": said.get("table", "")}
@@ -159,12 +157,11 @@ def _dataset(name: str, said: Mapping[str, Any], here: Path) -> tuple[DeclaredDa
         source = {"path": str((here / str(said.get("source", name))).resolve())}
         source |= {"table": said["table"]} if "table" in said else {}
     about = {key: said[key] for key in (*ABOUT, "public") if key in said}
-    more = {
+    more: dict[str, Any] = {
         key: said[key] for key in ("unit", "max_rows", "max_cells", "neighbours", "answers") if key in said
     }
-    pacing = read_pacing(said.get("pacing"))
-    declared = DeclaredDataset(name, source, _budget(said.get("budget")), about=about, pacing=pacing, **more)
-    return declared, _schema(said, source, here)
+    more |= {"schema": _schema(said, source, here), "pacing": read_pacing(said.get("pacing"))}
+    return DeclaredDataset(name, source, _budget(said.get("budget")), about=about, **more)
 
 
 def _budget(said: Any) -> Budget | None:

@@ -5,7 +5,6 @@ The registry lives in the ledger. A configuration begins it; where the two diffe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from dovetail.engines import Source, connect
@@ -24,12 +23,10 @@ from .sources import opened_source
 _FIXED = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
 
 
-def register(
-    declared: DeclaredDataset, schema: Schema, ledger: Ledger, settings: Settings, *, by: str | None = None
-) -> None:
+def register(declared: DeclaredDataset, ledger: Ledger, settings: Settings, *, by: str | None = None) -> None:
     """Record a new dataset after looking that its rows can be read and its columns are there."""
-    source = opened_source(declared.source, settings, declared.name, schema)
-    table = check_columns(source, schema)
+    source = opened_source(declared.source, settings, declared.name, declared.schema)
+    table = check_columns(source, declared.schema)
     persons = protected_persons(table, declared.unit, declared.max_rows, declared.max_cells)
     protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
     known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
@@ -41,7 +38,7 @@ def register(
         )
     ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
     ledger.set_policy(declared.name, answers=declared.answers, access="granted", by=by)
-    ledger.catalogue.describe(declared.name, description(declared, schema), by=by)
+    ledger.catalogue.describe(declared.name, description(declared), by=by)
 
 
 def check_columns(source: Source, schema: Schema) -> Table:
@@ -64,9 +61,9 @@ def _given(declared: DeclaredDataset) -> Budget:
     return declared.budget
 
 
-def description(declared: DeclaredDataset, schema: Schema) -> dict[str, Any]:
+def description(declared: DeclaredDataset) -> dict[str, Any]:
     """Return what the registry keeps of a dataset beside its budget and policies."""
-    said: dict[str, Any] = {"source": dict(declared.source), "schema": schema_text(schema)}
+    said: dict[str, Any] = {"source": dict(declared.source), "schema": schema_text(declared.schema)}
     said |= {"unit": declared.unit, "max_rows": declared.max_rows, "max_cells": declared.max_cells}
     said |= {"neighbours": declared.neighbours, "public": bool(declared.about.get("public"))}
     said |= {"pacing": declared.pacing}
@@ -83,15 +80,15 @@ def kept_schema(text: str) -> Schema:
     return Schema.from_toml(text) if text else Schema()
 
 
-def seed(settings: Settings, ledger: Ledger, schemas: Mapping[str, Schema]) -> None:
+def seed(settings: Settings, ledger: Ledger) -> None:
     """Put the datasets of the configuration on record; refuse one that differs from its record."""
     known = {entry.name: entry for entry in ledger.catalogue.entries()}
     for declared in settings.datasets:
-        entry, schema = known.get(declared.name), schemas[declared.name]
+        entry = known.get(declared.name)
         if entry is None or "source" not in entry.said:
-            register(declared, schema, ledger, settings)
+            register(declared, ledger, settings)
             continue
-        now = description(declared, schema)
+        now = description(declared)
         differing = [name for name in _FIXED if now[name] != entry.said.get(name)]
         if declared.budget is not None and declared.budget != entry.budget:
             differing.append("budget")

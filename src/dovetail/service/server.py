@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +21,6 @@ import uvicorn
 
 from dovetail.errors import DataError
 from dovetail.ledger import Ledger
-from dovetail.query import Schema
 from dovetail.sampling import random_bytes
 
 from .app import create_app
@@ -51,10 +50,10 @@ class Start:
     code: str | None
 
 
-def prepare(settings: Settings, schemas: Mapping[str, Schema]) -> None:
+def prepare(settings: Settings) -> None:
     """Make the ledger ready, and put the datasets of the configuration on record."""
     with closing(Ledger.open(settings.ledger, create=True)) as ledger:
-        seed(settings, ledger, schemas)
+        seed(settings, ledger)
 
 
 def first_curator(settings: Settings) -> tuple[str | None, str | None]:
@@ -73,14 +72,13 @@ def first_curator(settings: Settings) -> tuple[str | None, str | None]:
 
 def serve(
     settings: Settings,
-    schemas: Mapping[str, Schema],
     told: Callable[[Start], None],
     reread: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
     _quiet()
     _share_heaps()
-    prepare(settings, schemas)
+    prepare(settings)
     if not settings.cookie_secret:
         settings = replace(settings, cookie_secret=random_bytes(32))
     bound = bound_socket(settings)

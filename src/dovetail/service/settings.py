@@ -11,6 +11,7 @@ from typing import Any
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.store_opening import LEASE
 from dovetail.privacy import Budget
+from dovetail.query import Schema
 
 from .oidc import Provider
 
@@ -29,7 +30,7 @@ class DeclaredDataset:
     name: str
     source: Mapping[str, Any]
     budget: Budget | None = None
-    schema: str | None = None
+    schema: Schema = field(default_factory=Schema)
     unit: str | None = None
     max_rows: int | None = None
     max_cells: int | None = None

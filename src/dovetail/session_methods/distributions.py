@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dovetail.designer import Design
     from dovetail.noise import Noise
     from dovetail.privacy import Budget
-    from dovetail.query.distributions import Kind
+    from dovetail.query.measures.quantile_values import Kind
 
 
 class DistributionMethods(CountMethods):

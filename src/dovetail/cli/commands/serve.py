@@ -19,7 +19,6 @@ from dovetail.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from dovetail.engines import Source
-    from dovetail.query import Schema
     from dovetail.service.server import Start
     from dovetail.service.settings import Settings
 
@@ -100,8 +99,8 @@ def serve(
     if config is not None:
         if data is not None or budget is not None:
             raise InvalidParameter("config", str(config), "given without data and budget, which it names")
-        settings, schemas = from_file(config, given)
-        run(settings, schemas, partial(_tell, browser=browser), partial(reread, config, given))
+        reread = partial(from_file, config, given)
+        run(reread(), partial(_tell, browser=browser), reread)
         return
     if data is None:
         raise InvalidParameter("data", None, "given, or a configuration", "For example: dovetail serve adult")
@@ -115,26 +114,21 @@ def serve(
         "max_cells": _whole("max_cells", max_cells),
         "budget": None if budget is None else read_budget(budget),
     }
-    settings, schemas = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
+    settings = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
     waiting = None if settings.first is None else settings.first.name
-    run(settings, schemas, partial(_tell, browser=browser, waiting=waiting))
+    run(settings, partial(_tell, browser=browser, waiting=waiting))
 
 
-def from_file(config: Path, given: dict[str, Any]) -> tuple[Settings, dict[str, Schema]]:
+def from_file(config: Path, given: dict[str, Any]) -> Settings:
     """Return the settings of a configuration file."""
     from dovetail.service.config_file import read_settings
 
     return read_settings(config, **given)
 
 
-def reread(config: Path, given: dict[str, Any]) -> Settings:
-    """Return the settings anew."""
-    return from_file(config, given)[0]
-
-
 def from_words(
     data: str, source: Source, ledger: str, declared: dict[str, Any], given: dict[str, Any]
-) -> tuple[Settings, dict[str, Schema]]:
+) -> Settings:
     """Return the settings of a service on one source.
 
     Where nothing is declared about its columns, they are confirmed in the console before anything is served.
@@ -158,10 +152,9 @@ def from_words(
             given = given | {"data_roots": {**given.get("data_roots", {}), path.name: path}}
             place |= {"root": path.name, "path": "."}
         first = UnpublishedSource(source.name, place, declared["budget"])
-        return Settings(ledger, first=first, connections=connections, **given), {}
-    made = DeclaredDataset(source.name, place, **declared)
-    settings = Settings(ledger, datasets=(made,), connections=connections, **given)
-    return settings, {source.name: source.schema}
+        return Settings(ledger, first=first, connections=connections, **given)
+    made = DeclaredDataset(source.name, place, schema=source.schema, **declared)
+    return Settings(ledger, datasets=(made,), connections=connections, **given)
 
 
 def _whole(name: str, value: Any) -> int | None:

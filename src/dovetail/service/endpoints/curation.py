@@ -160,7 +160,6 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> DatasetForm:
-        schema = read_schema(body.columns_declared)
         about = {name: getattr(body, name) for name in (*forms.ABOUT, "public")}
         protected = {name: getattr(body, name) for name in ("unit", "max_rows", "max_cells", "neighbours")}
         declared = DeclaredDataset(
@@ -170,11 +169,12 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
             answers=body.answers,
             about=about,
             pacing=read_pacing(body.pacing),
+            schema=read_schema(body.columns_declared),
             **protected,
         )
         if any(entry.name == body.name for entry in service.ledger.catalogue.entries()):
             raise BudgetMismatch(f"There is a dataset {body.name!r} already.", "Choose another name.")
-        register(declared, schema, service.ledger, service.settings, by=caller.name)
+        register(declared, service.ledger, service.settings, by=caller.name)
         service.served.refresh(now=True)
         return with_schema(service, caller, service.visible(caller, body.name))
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from dovetail.answers.payment import noise_of_slots
 from dovetail.check import integer
 from dovetail.pricing.plans import sketched_plan
-from dovetail.release.plans import stored_plan
+from dovetail.release.plans import is_plan, stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import VINTAGES, Body, GivenNoise, idempotency_key, read_noise
@@ -78,7 +78,7 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
         if served.entry.number not in granted:
             continue
         for state in service.ledger.catalogue.account(served.entry.name).plans_of(caller.name):
-            if '"online"' not in state.body:
+            if is_plan(state):
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
                 plans.append(forms.plan(stored_plan(state), served.entry.name, **shown))
     return reply({"plans": plans, "next": None})
