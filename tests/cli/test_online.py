@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dovetail.cli.app import app
-from dovetail.cli.descriptions import entry_in_words
+from dovetail.cli.descriptions import body_in_words
 from dovetail.ledger import Ledger
 
 Run = Any
@@ -81,6 +81,6 @@ def test_the_ledger_shows_the_run(run: Run, command: list[str], people: Path) ->
     run("ledger", "show", str(people))
     account = Ledger.open(place).account("people")
     (state,) = account.plans()
-    assert entry_in_words(f"plan {state.body}") == "online run over region, age"
+    assert body_in_words(state.body) == "online run over region, age"
     (first,) = account.told(state.id)
-    assert entry_in_words(first.body) == f"opening measurement of online run {state.id}"
+    assert body_in_words(first.body) == f"opening measurement of online run {state.id}"

@@ -63,9 +63,9 @@ class MarginalsOptions:
             )
         known = ("plain", "joint", "residuals")
         return Marginals(
-            *(name for word in self.columns or () for name in column_names(word)),
+            *column_names(self.columns),
             way=2 if self.way is None else integer("way", self.way, low=1, fix="For example --way 2."),
-            tables=[tuple(column_names(word)) for word in self.tables] if self.tables else None,
+            tables=[column_names([word]) for word in self.tables] if self.tables else None,
             keys=read_by_column("keys", self.keys or (), source) or None,
             bins=read_by_column("bins", self.bins or (), source) or None,
             where=self.where,

@@ -69,12 +69,12 @@ class QueryOptions:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of --by, which takes commas and may be repeated."""
-        return tuple(name for word in self.by or () for name in column_names(word))
+        return column_names(self.by)
 
     @property
     def discovered(self) -> tuple[str, ...]:
         """The columns of --discover, read like those of --by."""
-        return tuple(name for word in self.discover or () for name in column_names(word))
+        return column_names(self.discover)
 
     def query(self, source: Source) -> Query:
         """Return the typed query."""
@@ -201,12 +201,18 @@ def _loose(name: str) -> str:
     return name.strip().casefold()
 
 
-def column_names(word: str) -> list[str]:
-    """Read names with commas between them; one that holds a comma stands in double quotes.
+def column_names(words: Sequence[str] | None) -> tuple[str, ...]:
+    """Read names with commas between them, or in words of their own.
 
-    >>> column_names('region, "last, first"')
-    ['region', 'last, first']
+    One that holds a comma stands in double quotes.
+
+    >>> column_names(['region, "last, first"', "sex"])
+    ('region', 'last, first', 'sex')
     """
+    return tuple(name for word in words or () for name in _separated(word))
+
+
+def _separated(word: str) -> list[str]:
     try:
         return [name for name in next(csv.reader([word], skipinitialspace=True), []) if name]
     except csv.Error:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import typer
+
 from .chart import MOST_ROWS, draw
 from .descriptions import protected_in_words, question_in_words
 from .noise_syntax import spelled
-from .terminal import printable, say, stdout, table
+from .terminal import plain_json, printable, say, stdout, table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dovetail.answers import Answer, MarginalsAnswer
+    from dovetail.answers import Answer, MarginalsAnswer, Quote
     from dovetail.answers.table import TableAnswer
 
 
@@ -64,6 +66,15 @@ def said(
         "protects": protected_in_words(answer.neighbours, answer.query.persons),
         **places,
     }
+
+
+def show_quote(quote: Quote, as_json: bool) -> None:
+    """Print what an answer would cost, how exact it would be and whom it protects."""
+    if as_json:
+        typer.echo(plain_json(quote.to_json()))
+        return
+    persons = quote.asked[0].question.persons
+    notes(stdout(), quote.words() | {"protects": protected_in_words(quote.neighbours, persons)})
 
 
 def cost(answer: Answer) -> str:

@@ -11,7 +11,7 @@ from dovetail.check import integer
 
 from . import options as o
 from .budget_syntax import chosen
-from .query_options import read_by_column
+from .query_options import column_names, read_by_column
 
 if TYPE_CHECKING:
     from dovetail.engines import Source
@@ -59,7 +59,7 @@ class RunOptions:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        return tuple(name.strip() for word in self.columns for name in word.split(",") if name.strip())
+        return column_names(self.columns)
 
     def keywords(self, source: Source) -> dict[str, Any]:
         """Return what `Session.online` takes beside the columns; without a price, all that remains."""

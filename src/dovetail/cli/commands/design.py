@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,9 +12,6 @@ from dovetail.cli import options as o
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.output_options import check_picture
 from dovetail.cli.terminal import indented, printable, say, stdout, working
-
-if TYPE_CHECKING:
-    pass
 
 _EPILOG = o.examples(
     "dovetail design --within 5 --queries 20 --delta 1e-6",

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.descriptions import protected_in_words
 from dovetail.cli.marginals_options import MarginalsOptions
 from dovetail.cli.option_groups import Sectioned, grouped
 from dovetail.cli.output_options import OutputOptions
 from dovetail.cli.payment_options import PaymentOptions
-from dovetail.cli.render import notes, show_marginals
+from dovetail.cli.render import show_marginals, show_quote
 from dovetail.cli.session_options import SessionOptions, places_of
-from dovetail.cli.terminal import note, plain_json, stdout, working
+from dovetail.cli.terminal import note, working
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 if TYPE_CHECKING:
@@ -60,10 +59,10 @@ def add_to(app: typer.Typer) -> None:
 
 def marginals(
     data: o.Data,
-    asked: MarginalsOptions,
-    paying: PaymentOptions,
-    opening: SessionOptions,
-    giving: OutputOptions,
+    query_options: MarginalsOptions,
+    payment_options: PaymentOptions,
+    session_options: SessionOptions,
+    output_options: OutputOptions,
     price: Quoted = False,
     csv_folder: Folder = None,
     synthetic: Synthetic = None,
@@ -75,24 +74,20 @@ def marginals(
     least error of the worst table. Synthetic rows are made from the noisy tables, so they are free; counts
     of them are biased and have no error bars.
     """
-    giving.check()
+    output_options.check()
     made = _Made(csv_folder, synthetic, synthetic_rows)
-    source = opening.source(data)
-    query, pay = asked.query(source), paying.keywords()
-    with opening.session(source, analyst=giving.analyst) as session:
+    source = session_options.source(data)
+    query, pay = query_options.query(source), payment_options.keywords()
+    with session_options.session(source, analyst=output_options.analyst) as session:
         with _followed("Looking for the best way to measure ..."):
-            quote = session.quote(query, **giving.keywords, **pay)
+            quote = session.quote(query, **output_options.keywords, **pay)
         if price:
-            if giving.as_json:
-                typer.echo(plain_json(quote.to_json()))
-            else:
-                persons = quote.asked[0].question.persons
-                notes(stdout(), quote.words() | {"protects": protected_in_words(opening.neighbours, persons)})
+            show_quote(quote, output_options.as_json)
             return
-        with giving.answering(quote):
+        with output_options.answering(quote):
             answer = session.answer(quote)[0]
         places = places_of(session)
-    giving.give(answer, show_marginals, places)
+    output_options.give(answer, show_marginals, places)
     made.write(answer)  # type: ignore[arg-type]
 
 

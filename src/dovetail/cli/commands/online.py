@@ -47,8 +47,8 @@ def add_to(app: typer.Typer) -> None:
 
 def online(
     data: o.Data,
-    asked: RunOptions,
-    opening: SessionOptions,
+    run_options: RunOptions,
+    session_options: SessionOptions,
     questions: Questions = "-",
     unchecked: Unchecked = False,
     analyst: o.Analyst = "local",
@@ -61,14 +61,14 @@ def online(
     answer. Every answer states its origin, which decides what is known about its error. A line that cannot be
     answered gets a line that says why.
     """
-    source = opening.source(data)
-    keywords = asked.keywords(source)
+    source = session_options.source(data)
+    keywords = run_options.keywords(source)
     with (
         _lines(questions) as lines,
-        opening.session(source, analyst=analyst) as session,
+        session_options.session(source, analyst=analyst) as session,
     ):
         with working("Opening the run ..."):
-            run = session.online(*asked.names, **keywords)
+            run = session.online(*run_options.names, **keywords)
         left = f"; {run.updates_left} updates left" if run.plan.updates else ""
         note(f"Run {run.plan.id}: {run.plan.words()}{left}.")
         # Whoever types waits for each answer; a file is answered faster in batches.

@@ -5,13 +5,11 @@ from __future__ import annotations
 import typer
 
 from dovetail.cli import options as o
-from dovetail.cli.descriptions import protected_in_words
 from dovetail.cli.option_groups import Sectioned, grouped
 from dovetail.cli.payment_options import PaymentOptions
 from dovetail.cli.query_options import QueryOptions
-from dovetail.cli.render import notes
+from dovetail.cli.render import show_quote
 from dovetail.cli.session_options import SessionOptions
-from dovetail.cli.terminal import plain_json, stdout
 from dovetail.errors import InvalidQuery
 
 _EPILOG = o.examples(
@@ -29,9 +27,9 @@ def add_to(app: typer.Typer) -> None:
 
 def price(
     data: o.Data,
-    asked: QueryOptions,
-    paying: PaymentOptions,
-    opening: SessionOptions,
+    query_options: QueryOptions,
+    payment_options: PaymentOptions,
+    session_options: SessionOptions,
     sql: o.SqlOption = None,
     as_json: o.Json = False,
 ) -> None:
@@ -39,14 +37,10 @@ def price(
 
     No row is read and nothing is spent.
     """
-    if sql is not None and asked != QueryOptions():
+    if sql is not None and query_options != QueryOptions():
         raise InvalidQuery("Give --sql, or the options that ask without SQL, not both.")
-    source, pay = opening.source(data), paying.keywords()
-    query = sql if sql is not None else asked.query(source)
-    with opening.session(source) as session, paying.working():
+    source, pay = session_options.source(data), payment_options.keywords()
+    query = sql if sql is not None else query_options.query(source)
+    with session_options.session(source) as session, payment_options.working():
         quote = session.quote(query, **pay)
-    if as_json:
-        typer.echo(plain_json(quote.to_json()))
-        return
-    persons = quote.asked[0].question.persons
-    notes(stdout(), quote.words() | {"protects": protected_in_words(opening.neighbours, persons)})
+    show_quote(quote, as_json)

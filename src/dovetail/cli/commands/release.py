@@ -28,20 +28,24 @@ def add_to(app: typer.Typer) -> None:
 
 
 def release(
-    data: o.Data, asked: QueryOptions, paying: PaymentOptions, opening: SessionOptions, giving: OutputOptions
+    data: o.Data,
+    query_options: QueryOptions,
+    payment_options: PaymentOptions,
+    session_options: SessionOptions,
+    output_options: OutputOptions,
 ) -> None:
     """Ask one question and show the noisy answer with its error bars.
 
     Without --sum, --mean or another statistic, it counts rows. The answer is charged to the budget of the
     data, which is kept in a ledger; the same question again is free and gets the same answer.
     """
-    giving.check()
-    source = opening.source(data)
-    query, pay = asked.query(source), paying.keywords()
-    with opening.session(source, analyst=giving.analyst) as session:
-        with paying.working():
-            quote = session.quote(query, **giving.keywords, **pay)
-        with giving.answering(quote):
+    output_options.check()
+    source = session_options.source(data)
+    query, pay = query_options.query(source), payment_options.keywords()
+    with session_options.session(source, analyst=output_options.analyst) as session:
+        with payment_options.working():
+            quote = session.quote(query, **output_options.keywords, **pay)
+        with output_options.answering(quote):
             answer = session.answer(quote)[0]
         places = places_of(session)
-    giving.give(answer, show, places)
+    output_options.give(answer, show, places)

@@ -23,7 +23,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def sql(
-    data: o.Data, text: o.Sql, paying: PaymentOptions, opening: SessionOptions, giving: OutputOptions
+    data: o.Data,
+    text: o.Sql,
+    payment_options: PaymentOptions,
+    session_options: SessionOptions,
+    output_options: OutputOptions,
 ) -> None:
     """Ask in SQL and show the noisy table with its error bars.
 
@@ -32,12 +36,12 @@ def sql(
     is read into the same questions that release asks, and never run; groups and bounds come from the schema.
     See the cost beforehand with price --sql.
     """
-    giving.check()
-    source, pay = opening.source(data), paying.keywords()
-    with opening.session(source, analyst=giving.analyst) as session:
-        with paying.working():
-            quote = session.quote(text, **giving.keywords, **pay)
-        with giving.answering(quote):
+    output_options.check()
+    source, pay = session_options.source(data), payment_options.keywords()
+    with session_options.session(source, analyst=output_options.analyst) as session:
+        with payment_options.working():
+            quote = session.quote(text, **output_options.keywords, **pay)
+        with output_options.answering(quote):
             answer = session.lay_out(text, session.answer(quote))
         places = places_of(session)
-    giving.give(answer, show_table, places)
+    output_options.give(answer, show_table, places)
