@@ -4,8 +4,8 @@
 
 It takes as long as it is told and is no part of the benchmarks. Every client is an analyst with a key and an
 allotment of their own, and sends one request after another. What is checked: no status but those expected
-(503 is a busy ledger, and is tried again under the same key), every answer charged as told, the memory of
-each process flat, the record verifies.
+(503 is a busy ledger, and is tried again under the same key), every answer charged as told, the record
+verifies. How fast the memory of each worker grows is printed.
 """
 
 from __future__ import annotations
@@ -221,10 +221,8 @@ def _report(
         print(
             f"{kind:14}{figures}  {', '.join(f'{status}: {many:,}' for status, many in sorted(told.items()))}"
         )
-    grows = False
     for process, points in seen.memory.items():
         rate, width = slope(points)
-        grows |= rate - width > 0
         ends = f"{points[0][1]:.0f} MB at first, {points[-1][1]:.0f} MB at last"
         print(f"memory of worker {process}: {ends}; {rate:+.1f} ± {width:.1f} MB an hour after the warm-up")
     exact = spent == dict(seen.told) and total == sum(spent.values())
