@@ -220,7 +220,7 @@ def test_the_explanation_fits_a_screen_and_states_both_guarantees() -> None:
     text = design(epsilon=1, delta="1e-6", queries=10).explain()
     assert len(text.splitlines()) <= 24
     assert max(len(line) for line in text.splitlines()) <= 160
-    for part in ("±26 in 95%", "(epsilon 1, delta 1e-06)", "2.7e-05", "worst case", "zeta", "Gaussian"):
+    for part in ("±26 in 95%", "(epsilon 1, delta 1e-6)", "2.8e-5", "worst case", "zeta", "Gaussian"):
         assert part in text
 
 

@@ -47,7 +47,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Events:
         given = first.reserve(asked("one", TENTH, **jan))
         assert isinstance(given, Reservation)
         first.settle(given, "noised")
-        plan = first.open_plan("design", TENTH, 2, "ann", vintage=("jan",))
+        plan = first.about("jan").open_plan("design", TENTH, 2, "ann")
         first.reserve(asked("two", Charge.zero(), plan=plan.id, **jan))
     return recorded(place)
 

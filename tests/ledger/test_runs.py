@@ -16,7 +16,7 @@ from ledger_cases import TENTH, asked
 @pytest.fixture
 def run(account: DatasetAccount) -> PlanState:
     """Return an online run with two updates."""
-    return account.open_run("curve", TENTH, 2, "ann", (41, -17))
+    return account.open_run("curve", TENTH, 2, "ann", (41, -91703))
 
 
 def batch(account: DatasetAccount, run: PlanState, body: str = "batch", **rest: object) -> Reservation:
@@ -34,7 +34,7 @@ def test_thresholds_are_drawn_once_for_the_life_of_a_run(
 ) -> None:
     again = account.open_run("curve", TENTH, 2, "ann", (3, 4))
     assert again.id == run.id
-    assert account.thresholds(run.id) == (41, -17)
+    assert account.thresholds(run.id) == (41, -91703)
     assert account.spent() == TENTH
     ledger.verify()
 
@@ -45,10 +45,10 @@ def test_thresholds_and_nonce_never_leave(account: DatasetAccount, run: PlanStat
     for kind in ("json", "csv"):
         said = ledger.export(kind)
         assert bytes(nonce).hex() not in said
-        assert "-17" not in said
-    assert "-17" not in str(ledger.show())
+        assert "-91703" not in said
+    assert "-91703" not in str(ledger.show())
     # Two runs with the same thresholds have different commitments: nothing can be looked up.
-    account.open_run("curve", TENTH, 2, "bob", (41, -17))
+    account.open_run("curve", TENTH, 2, "bob", (41, -91703))
     assert ledger.export("json").count("commitment") == 2
     assert len({line for line in ledger.export("json").splitlines() if "commitment" in line}) == 2
 

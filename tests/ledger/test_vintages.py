@@ -137,8 +137,8 @@ def test_answers_plans_and_allotments_are_per_month(ledger: Ledger) -> None:
     account.settle(made, "of January")
     assert isinstance(account.reserve(asked("count", vintages=("January",))), StoredAnswer)
     spends(account, "count", "February")
-    plan = account.open_plan("design", TENTH, 3, "ann", vintage=["January"])
-    other = account.open_plan("design", TENTH, 3, "ann", vintage=["February"])
+    plan = account.about("January").open_plan("design", TENTH, 3, "ann")
+    other = account.about("February").open_plan("design", TENTH, 3, "ann")
     assert plan.id != other.id
     with pytest.raises(InvalidParameter, match="vintages that are asked about"):
         account.reserve(asked("planned", plan=plan.id, vintages=("February",)))

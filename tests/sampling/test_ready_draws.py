@@ -219,7 +219,8 @@ class Copied(ReadyDraws):
     __slots__ = ()
 
     def __init__(self, ready):
-        super().__init__(ready.law, ready.values.copy(), ready.process, used=ready.used)
+        super().__init__(ready.law, ready.values.copy(), ready.process)
+        self.used = ready.used
 
 
 @needs_fork

@@ -16,7 +16,6 @@ from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.planning import (
     can_be_residuals,
-    charge,
     even_variances,
     information,
     keeps,
@@ -140,8 +139,7 @@ def test_neither_a_removed_nor_a_replaced_row_is_always_the_worst() -> None:
     assert usual[0] < max(usual)
     noises[0] = Geometric(3)
     precise = [loss.epsilon for loss in price(Strategy("residuals", wanted, tuple(noises)), "replace")]
-    assert precise[0] == max(precise)
-    assert charge(Strategy("residuals", wanted, tuple(noises)), "replace").epsilon >= 3
+    assert precise[0] == max(precise) >= 3
 
 
 # The published root mean square errors of ResidualPlanner (arXiv 2305.08175) on its Adult domain, at cost 1.
@@ -192,8 +190,9 @@ def test_errors_at_pure_epsilon_1() -> None:
         ("plain", "geometric"),
         ("residuals", "geometric"),
     ]
-    assert found[0].typical <= 33.0
-    assert found[1].typical == pytest.approx(39.6, abs=0.05)
+    root_mean_squares = [float(np.sqrt(np.mean(np.square(each.errors)))) for each in found]
+    assert root_mean_squares[0] <= 33.0
+    assert root_mean_squares[1] == pytest.approx(39.6, abs=0.05)
     assert found[0].certified
     assert keeps(price(found[0].strategy), Budget.pure(1))
 

@@ -15,6 +15,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.exact.bisection import bracket
 from dovetail.exact.decimals import finite, short
+from dovetail.exact.figures import upper_figure
 from dovetail.noise import (
     DiscreteGaussian,
     Noise,
@@ -66,13 +67,10 @@ class Comparison:
         heads = ("", "zeta", "worst epsilon", "mean error", "variance", "95 % within")
         table: list[tuple[str, ...]] = [heads]
         for row in self.rows:
-            numbers = (row.zeta, row.epsilon, row.mean_abs, row.variance, row.within_95)
-            table.append(
-                (
-                    row.name + ("" if row.matched else " *"),
-                    *("-" if isnan(number) else f"{number:.5g}" for number in numbers),
-                )
-            )
+            costs = (upper_figure(cost, 5) for cost in (row.zeta, row.epsilon))
+            errors = (row.mean_abs, row.variance, row.within_95)
+            known = ("-" if isnan(error) else f"{error:.5g}" for error in errors)
+            table.append((row.name + ("" if row.matched else " *"), *costs, *known))
         widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
         lines = [f"At equal {self.at}"]
         lines += [
@@ -154,7 +152,7 @@ def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss],
         level = cost(_loss(first))
         if level == inf:
             raise InvalidParameter("noises", first, f"led by one whose {at} is finite", "Put another first.")
-        return cost, level, f"{at} {level:.4g}"
+        return cost, level, f"{at} {upper_figure(level)}"
     if not isinstance(at, tuple | list) or len(at) != 3:
         raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)
     epsilon = check.positive("at[0]", at[0])

@@ -12,6 +12,7 @@ from typing import Any
 from dovetail.check import Real
 from dovetail.exact import float_up
 from dovetail.exact.decimals import finite
+from dovetail.exact.figures import upper_figure
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.progress import working
@@ -152,8 +153,10 @@ class Design:
 
     def __repr__(self) -> str:
         total, point = self.total, self.point
-        worst = f"epsilon {total.epsilon:.4g}" if total.epsilon < inf else "no bound on epsilon"
-        promised = "" if point is None else f"epsilon {point[0]:.4g} at delta {point[1]:.4g}, "
+        worst = f"epsilon {upper_figure(total.epsilon)}" if total.epsilon < inf else "no bound on epsilon"
+        promised = (
+            "" if point is None else f"epsilon {upper_figure(point[0])} at delta {upper_figure(point[1])}, "
+        )
         return (
             f"<design for {self.queries} queries: {self.noise!r}, 95 % within ±{self.utility.within_95:g}; "
             f"all together {promised}{worst} in the worst case>"
@@ -307,24 +310,25 @@ def _promise(design: Design, task: Task) -> list[str]:
     lines = []
     if design.point is not None:
         epsilon, delta = design.point
-        lines.append(
-            f"  Anything {answers} may show is at most {exp(min(epsilon, 700)):.3g} times as likely with"
-        )
-        lines.append(
-            f"  their row in the data as without it, plus {delta:g} (epsilon {epsilon:.4g}, delta {delta:g})."
-        )
-        lines.append(
-            f"  The odds change by more than that factor with probability {total.above(epsilon):.2g}."
-        )
+        shown, small = upper_figure(epsilon), upper_figure(delta)
+        more = upper_figure(total.above(epsilon), 2)
+        lines += [
+            f"  Anything {answers} may show is at most {_factor(epsilon)} times as likely with",
+            f"  their row in the data as without it, plus {small} (epsilon {shown}, delta {small}).",
+            f"  The odds change by more than that factor with probability {more}.",
+        ]
     if total.epsilon < inf:
-        factor = exp(min(total.epsilon, 700))
-        lines.append(
-            f"  In the worst case, with no exception: epsilon {total.epsilon:.4g}, a factor {factor:.3g}."
-        )
-    alone = f" ({design.loss.zeta:.4g} for one answer)" if queries > 1 else ""
-    if f"{total.zeta:.4g}" != f"{total.epsilon:.4g}":
-        lines.append(f"  On average over the noise: zeta {total.zeta:.4g}{alone}.")
+        worst, factor = upper_figure(total.epsilon), _factor(total.epsilon)
+        lines.append(f"  In the worst case, with no exception: epsilon {worst}, a factor {factor}.")
+    alone = f" ({upper_figure(design.loss.zeta)} for one answer)" if queries > 1 else ""
+    if upper_figure(total.zeta) != upper_figure(total.epsilon):
+        lines.append(f"  On average over the noise: zeta {upper_figure(total.zeta)}{alone}.")
     return lines
+
+
+def _factor(epsilon: float) -> str:
+    """Return exp(epsilon) in three digits, rounded up."""
+    return upper_figure(exp(min(epsilon, 700)), 3)
 
 
 def picture(design: Design) -> Any:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import isinf
 
 _TINY = 1e-4
+_LAST_DIGITS = Fraction(1, 10**12)
 
 
 def figure(value: Fraction | float, digits: int = 6) -> str:
@@ -25,6 +26,15 @@ def figure(value: Fraction | float, digits: int = 6) -> str:
     if abs(near) >= 10 ** (digits - 1):
         return f"{near:,.0f}"
     return f"{near:.3g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
+
+
+def upper_figure(bound: float, digits: int = 4) -> str:
+    """Return an upper bound in a few digits, rounded up; what a float's last digits add is left out.
+
+    >>> upper_figure(0.32811), upper_figure(1.0000000000000002), upper_figure(float("inf"))
+    ('0.3282', '1', 'inf')
+    """
+    return "inf" if isinf(bound) else rounded(Fraction(bound) * (1 - _LAST_DIGITS), digits=digits)
 
 
 def rounded(value: Fraction, *, down: bool = False, digits: int = 6) -> str:

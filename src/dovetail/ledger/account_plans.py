@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from dovetail.errors import InvalidParameter
@@ -45,7 +44,6 @@ class AccountPlans(AccountBalance):
         *,
         name: str | None = None,
         shared: bool = False,
-        vintage: Sequence[str] = (),
     ) -> PlanState:
         """Charge a plan of `slots` answers at once; unused slots are not refunded.
 
@@ -53,26 +51,16 @@ class AccountPlans(AccountBalance):
         it stands, and nothing is charged. Another one on purpose has another `name`. A `shared` plan is the
         same for every analyst and may be used by all of them.
         """
-        return self._opened(PlanRequest(body, charge, slots, analyst, name, shared, tuple(vintage)))
+        return self._opened(PlanRequest(body, charge, slots, analyst, name, shared))
 
     def open_run(
-        self,
-        body: str,
-        charge: Charge,
-        updates: int,
-        analyst: str,
-        thresholds: tuple[int, int],
-        *,
-        name: str | None = None,
-        shared: bool = False,
-        vintage: Sequence[str] = (),
+        self, body: str, charge: Charge, updates: int, analyst: str, thresholds: tuple[int, int]
     ) -> PlanState:
         """Charge an online run at once: a plan of `updates`, with two thresholds that stay in the ledger.
 
         Where the run was opened before, these thresholds are forgotten and the first ones hold.
         """
-        asked = PlanRequest(body, charge, updates, analyst, name, shared, tuple(vintage), thresholds)
-        return self._opened(asked)
+        return self._opened(PlanRequest(body, charge, updates, analyst, secret=thresholds))
 
     def thresholds(self, run: int) -> tuple[int, int]:
         """Return the private thresholds of a run, checked against the commitment in the record."""
@@ -128,7 +116,7 @@ class AccountPlans(AccountBalance):
     def open_with(self, writer: RecordWriter, asked: PlanRequest) -> int:
         """Open a plan, or find the same one, as a part of what this writer records; return its number."""
         row, principal, grant = self._asking(writer.connection, asked.analyst)
-        chosen = self._chosen(writer.connection, row, asked.vintages)
+        chosen = self._chosen(writer.connection, row)
         sought = like(self._dataset, chosen.vintages, asked.body, asked.slots, asked.name)
         before = same_plan(writer.connection, sought, principal, asked.shared)
         if before is not None:

@@ -125,9 +125,7 @@ class Ledger:
         return cls(store)
 
     @classmethod
-    def migrate(
-        cls, location: str | Path, *, witness: str | Path | Head | None = None, patience: float = PATIENCE
-    ) -> Head:
+    def migrate(cls, location: str | Path, *, witness: str | Path | Head | None = None) -> Head:
         """Bring a ledger of an older schema version to this one; return its head.
 
         The chain stays as it is and is verified before and after. The old file is kept beside the new one
@@ -136,7 +134,7 @@ class Ledger:
         from .backup import keep_copy
         from .migration import check_old, migrate
 
-        store, noted = prepared_store(location, witness, patience)
+        store, noted = prepared_store(location, witness, PATIENCE)
         try:
             if not store.exists():
                 raise LedgerError(f"There is no ledger at {store.place}.")

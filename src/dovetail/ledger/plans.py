@@ -35,7 +35,6 @@ class PlanRequest:
     analyst: str
     name: str | None = None
     shared: bool = False
-    vintages: tuple[str, ...] = ()
     secret: tuple[int, int] | None = None
 
     def checked(self) -> PlanRequest:

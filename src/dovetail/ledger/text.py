@@ -10,10 +10,10 @@ from dovetail.errors import InvalidParameter
 _LONGEST_NAME = 1000
 
 
-def plain(parameter: str, value: object, longest: int = _LONGEST_NAME) -> str:
+def plain(parameter: str, value: object) -> str:
     """Return a text that every store keeps unchanged: printable, not empty, not endless."""
-    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():
-        raise InvalidParameter(parameter, value, f"a printable text of 1 to {longest} characters")
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
+        raise InvalidParameter(parameter, value, f"a printable text of 1 to {_LONGEST_NAME} characters")
     return value
 
 

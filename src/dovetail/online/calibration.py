@@ -184,14 +184,14 @@ def assemble(currency: Currency, shares: Shares, terms: Terms) -> Calibrated:
     return Calibrated(guard.placed(terms.false_alarm), base, terms)
 
 
-def calibrate(budget: Budget, terms: Terms, shares: Shares | None = None) -> Calibrated:
+def calibrate(budget: Budget, terms: Terms) -> Calibrated:
     """Return the run with the least promised error that certainly keeps the budget.
 
     >>> found = calibrate(Budget.pure(1), Terms(updates=50, queries=12500, measures=False))
     >>> found.loss.epsilon <= 1, found.alpha
     (True, 541)
     """
-    start = shares or Shares.usual(terms)
+    start = Shares.usual(terms)
     ways = (_pure,) if terms.splits else (_pure, _renyi)
     candidates = [each for each in (way(budget, start, terms) for way in ways) if each is not None]
     if not candidates:

@@ -47,8 +47,9 @@ def _usefulness_gain(real: dv.PiecewiseLaplace) -> float:
     return dv.Laplace(FIVE.inner).error_bound("0.05") / real.error_bound("0.05")
 
 
-def _tail_over_printed(mixture: dv.noise.IntegerNoise, t: int = 10) -> float:
-    """Return P(|Y| >= t) over the paper's a1·exp(-outer·t)."""
+def _tail_over_printed(mixture: dv.noise.IntegerNoise) -> float:
+    """Return P(|Y| >= t) over the paper's a1·exp(-outer·t), at t = 10."""
+    t = 10
     ratio = exp(-float(FIVE.outer))
     # The probability at t is a1·(1 - q)/(1 + q)·q^t with q = exp(-outer).
     printed = float(mixture.pmf(t)) * (1 + ratio) / (1 - ratio)

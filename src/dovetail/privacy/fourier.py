@@ -93,7 +93,7 @@ class Placed:
         return self.place(self.parts, step)
 
 
-def dominating(parts: Parts, coarser: float = 0.0) -> LossLattice:
+def dominating(parts: Parts, coarser: float) -> LossLattice:
     """Put losses on one lattice such that no divergence falls: exactly where they share a unit.
 
     Without a common unit each loss is spread over its two neighbours on a grid ("connect the dots"). That
@@ -110,12 +110,12 @@ def dominating(parts: Parts, coarser: float = 0.0) -> LossLattice:
     return LossLattice(step, tuple(factors), False, blur)
 
 
-def rounded_up(parts: Parts, coarser: float = 0.0) -> LossLattice:
+def rounded_up(parts: Parts, coarser: float) -> LossLattice:
     """Put losses on one lattice such that none falls: the chance of a sum above a limit only grows."""
     return _raised(parts, coarser, mirrored=False)
 
 
-def mirrored_up(parts: Parts, coarser: float = 0.0) -> LossLattice:
+def mirrored_up(parts: Parts, coarser: float) -> LossLattice:
     """Put the losses with their signs turned on one lattice such that none falls."""
     return _raised(parts, coarser, mirrored=True)
 

@@ -14,6 +14,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact import float_down, float_up
+from dovetail.exact.figures import upper_figure
 from dovetail.noise import Noise
 
 from . import gaussian_and_staircase  # noqa: F401 - tells how the losses of other kinds are computed
@@ -207,7 +208,8 @@ class PrivacyLoss:
 
     def __repr__(self) -> str:
         uses = sum(count for _, count in self.forward.parts)
-        return f"PrivacyLoss(epsilon={self.epsilon:.6g}, zeta={self.zeta:.6g}, uses={uses})"
+        epsilon, zeta = (upper_figure(figure, 6) for figure in (self.epsilon, self.zeta))
+        return f"PrivacyLoss(epsilon={epsilon}, zeta={zeta}, uses={uses})"
 
 
 def privacy_loss(noise: Noise, *, sensitivity: int | Sequence[int] = 1) -> PrivacyLoss:

@@ -35,9 +35,9 @@ class ReadyDraws:
 
     __slots__ = ("end", "law", "process", "used", "values")
 
-    def __init__(self, law: Law, values: NDArray[np.int64], process: object, *, used: int = 0) -> None:
+    def __init__(self, law: Law, values: NDArray[np.int64], process: object) -> None:
         self.law, self.values, self.process = law, values, process
-        self.used, self.end = used, values.size
+        self.used, self.end = 0, values.size
 
     def take(self, size: int) -> NDArray[np.int64]:
         """Hand out the next draws, of which there must be enough."""

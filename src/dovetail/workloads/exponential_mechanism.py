@@ -42,20 +42,18 @@ class QuantileChoice:
 
     q: Fraction
     epsilon: Fraction
-    rows: int = 1  # of one neighbour
     replaced: bool = False
 
-    def __init__(self, q: Real, epsilon: Real, rows: int = 1, replaced: bool = False) -> None:
+    def __init__(self, q: Real, epsilon: Real, *, replaced: bool = False) -> None:
         object.__setattr__(self, "q", check.probability("q", q, _Q))
         object.__setattr__(self, "epsilon", check.positive("epsilon", epsilon))
-        object.__setattr__(self, "rows", check.integer("rows", rows, 1))
         object.__setattr__(self, "replaced", replaced)
 
     @property
     def sensitivity(self) -> int:
         """How far a neighbour moves a score at most."""
         above, below = self.q.numerator, self.q.denominator
-        return self.rows * (below if self.replaced else max(above, below - above))
+        return below if self.replaced else max(above, below - above)
 
     @property
     def rate(self) -> Fraction:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, IntegerNoise, PiecewiseGeometric
-from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
+from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma
 
 from .cutoff import variance
@@ -58,11 +58,6 @@ class Candidate:
         """The standard error of the least exact table."""
         return max(self.errors)
 
-    @property
-    def typical(self) -> float:
-        """The root of the mean variance over tables."""
-        return sqrt(sum(error**2 for error in self.errors) / len(self.errors))
-
 
 def price(strategy: Strategy, neighbours: str = "add-remove") -> tuple[PrivacyLoss, ...]:
     """Return the losses of all ways in which a neighbour can move what is released; the largest counts."""
@@ -71,11 +66,6 @@ def price(strategy: Strategy, neighbours: str = "add-remove") -> tuple[PrivacyLo
     else:
         patterns = (row_pattern(strategy.kind, strategy.wanted),)
     return tuple(pattern_loss(strategy.noises, pattern) for pattern in patterns)
-
-
-def charge(strategy: Strategy, neighbours: str = "add-remove") -> Charge:
-    """Return what a budget is charged: entry by entry the largest over all ways to move."""
-    return Charge.largest(*(loss.charge() for loss in price(strategy, neighbours)))
 
 
 def pattern_loss(noises: Sequence[IntegerNoise], pattern: Pattern) -> PrivacyLoss:

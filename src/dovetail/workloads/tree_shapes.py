@@ -69,14 +69,14 @@ def _mean_square(cells: int, width: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def best_shapes(cells: int, most_levels: int = MOST_LEVELS) -> tuple[TreeShape, ...]:
+def best_shapes(cells: int) -> tuple[TreeShape, ...]:
     """Return the best tree of 1, 2, ... levels for counting ranges of `cells` cells.
 
     The mean variance of a range is `variance` times that of the noise, which depends on the number of levels
     through its price: the caller knows that noise and takes the best product.
     """
     shapes = []
-    for count in range(1, most_levels + 1):
+    for count in range(1, MOST_LEVELS + 1):
         ranked = sorted(set(_candidates(cells, count)), key=lambda widths: closed_form(cells, widths))
         if not ranked:
             break
@@ -90,7 +90,7 @@ def best_shapes(cells: int, most_levels: int = MOST_LEVELS) -> tuple[TreeShape, 
     return tuple(shapes)
 
 
-def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = MOST_LEVELS) -> TreeShape:
+def best_tree(cells: int, variance: Callable[[int], float]) -> TreeShape:
     """Return the tree with the least mean variance of a range; `variance(levels)` is that of the noise.
 
     >>> from dovetail.noise import Geometric
@@ -98,7 +98,7 @@ def best_tree(cells: int, variance: Callable[[int], float], most_levels: int = M
     >>> len(shape.tree.widths)
     2
     """
-    shapes = best_shapes(cells, most_levels)
+    shapes = best_shapes(cells)
     scores = [TreeShape(shape.tree, shape.variance * variance(len(shape.tree.widths))) for shape in shapes]
     return min(scores, key=lambda shape: shape.variance)
 
