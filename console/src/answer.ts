@@ -14,13 +14,10 @@ export function measured(value: Value, low: Value, high: Value): string {
   return exact(size.toFixed(decimals))
 }
 
-const plain = (text: string): number => Number(text.replaceAll(',', '').replace('\u2212', '-'))
-
 /** ±9 where the bar is even on both sides, else its ends. */
-export function half(value: string, low: string | null, high: string | null): string {
-  if (low === null || high === null) return ''
-  const centre = plain(value)
-  const [below, above] = [centre - Number(low), Number(high) - centre]
+export function half(value: Value, low: Value, high: Value): string {
+  if (value === null || low === null || high === null) return ''
+  const [below, above] = [Number(value) - Number(low), Number(high) - Number(value)]
   if (Math.abs(below - above) <= 1e-3 * Math.max(Math.abs(below), Math.abs(above))) return plusMinus(Number(((below + above) / 2).toPrecision(12)))
   return `${measured(low, low, high)} to ${measured(high, low, high)}`
 }

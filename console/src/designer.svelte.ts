@@ -65,7 +65,7 @@ export class Designer {
     void this.#guess()
   }
 
-  /** One estimate is under way at a time; when it comes back, the newest wish follows. */
+  /** One estimate is under way at a time; when it comes back, what is wanted by then follows. */
   async #guess(): Promise<void> {
     if (this.#asking) return
     this.#asking = true

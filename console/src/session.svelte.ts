@@ -3,7 +3,7 @@ import type { Me } from './api/types'
 import { Trouble } from './api/trouble'
 
 /** Who is signed in. Nothing is kept in the browser but the cookie, which scripts cannot read. */
-export const session = $state<{ me: Me | null; known: boolean; ended: boolean }>({ me: null, known: false, ended: false })
+export const session = $state<{ me: Me | null; ended: boolean }>({ me: null, ended: false })
 
 whenSignedOut(() => {
   if (session.me) session.ended = true
@@ -17,8 +17,6 @@ export async function begin(code: string | null): Promise<void> {
     if (!(error instanceof Trouble) || (error.status !== 401 && error.status !== 0)) throw error
     if (code) await begin(null)
     else if (error.status === 0) throw error
-  } finally {
-    session.known = true
   }
 }
 

@@ -1,7 +1,7 @@
 import { GONE, Trouble, type ProblemBody } from './trouble'
 
-/** A name for one wish, so that a repeated request is the same wish and is paid once. */
-export function wish(): string {
+/** A name for one request, under which it may be sent again and is still done, and paid, once. */
+export function requestKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
@@ -9,7 +9,7 @@ export function wish(): string {
 export interface Options {
   body?: unknown
   /** The Idempotency-Key of a request that changes something. */
-  wish?: string
+  key?: string
   signal?: AbortSignal
 }
 
@@ -24,7 +24,7 @@ export function whenSignedOut(listener: Listener): void {
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json' }
   if (options.body !== undefined) headers['Content-Type'] = 'application/json'
-  if (method !== 'GET') headers['Idempotency-Key'] = options.wish ?? wish()
+  if (method !== 'GET') headers['Idempotency-Key'] = options.key ?? requestKey()
   let reply: Response
   try {
     reply = await fetch(path, {
@@ -61,7 +61,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 export async function post<T>(path: string, body: unknown, key?: string, signal?: AbortSignal): Promise<T> {
   const options: Options = { body }
-  if (key) options.wish = key
+  if (key) options.key = key
   if (signal) options.signal = signal
   const reply = await send('POST', path, options)
   return (reply.status === 204 ? undefined : await reply.json()) as T

@@ -1,4 +1,4 @@
-import { pause, post, send, wish } from './api/http'
+import { pause, post, send, requestKey } from './api/http'
 import type { Answered, Asked, Quote } from './api/types'
 
 /** Answers that just came, so that their screen shows them at once, with the layout of their SELECT. */
@@ -10,19 +10,19 @@ export function quote(dataset: string, asked: Asked, signal: AbortSignal): Promi
   return post<Quote>(`${base(dataset)}/quotes`, asked, undefined, signal)
 }
 
-/** One wish for one offer: a second click, or a retry after a lost reply, is the same wish and is paid once. */
-export class Wish {
+/** One key for each offer: a second click, or a retry after a lost reply, is the same request and is paid once. */
+export class RequestKeys {
   readonly #keys = new Map<string, string>()
 
   key(digest: string): string {
-    const known = this.#keys.get(digest) ?? wish()
+    const known = this.#keys.get(digest) ?? requestKey()
     this.#keys.set(digest, known)
     return known
   }
 }
 
 export async function answer(dataset: string, asked: Asked, offer: Quote, key: string): Promise<Answered> {
-  const reply = await send('POST', `${base(dataset)}/answers`, { body: { ...asked, quote: offer.digest }, wish: key })
+  const reply = await send('POST', `${base(dataset)}/answers`, { body: { ...asked, quote: offer.digest }, key })
   const found = reply.status === 202 ? await wait(reply) : ((await reply.json()) as Answered)
   if (found.id) recent.set(found.id, found)
   return found
