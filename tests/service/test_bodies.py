@@ -11,6 +11,7 @@ from starlette.requests import Request
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.noise import Geometric
 from dovetail.privacy import Budget
+from dovetail.service import bodies
 from dovetail.service.bodies import (
     check_sql,
     idempotency_key,
@@ -67,6 +68,19 @@ def test_what_describes_no_noise_is_refused(said: Any) -> None:
     assert read_noise(NOISE) == Geometric("0.5")
     with pytest.raises(InvalidParameter):
         read_noise(said)
+
+
+def test_the_same_words_are_the_same_noise_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known noises are few, however many are described."""
+    monkeypatch.setattr(bodies, "_MOST_NOISES", 3)
+    assert read_noise(dict(NOISE)) is read_noise(dict(NOISE))
+    for number in range(1, 20):
+        assert read_noise({**NOISE, "rates": [f"1/{number}"]}) == Geometric(Fraction(1, number))
+        assert len(bodies._noises) <= 3
+    kept = dict(bodies._noises)
+    monkeypatch.setattr(bodies, "_LONGEST_WORDS", 10)
+    assert read_noise({**NOISE, "rates": ["1/33"]}) == Geometric(Fraction(1, 33))
+    assert bodies._noises.items() <= kept.items()
 
 
 def test_a_pace_is_at_most_a_minute() -> None:

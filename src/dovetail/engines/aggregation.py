@@ -24,10 +24,11 @@ from .contribution_bounding import bounded_statement, tally_statement
 from .engine import Batches, Column, Engine
 from .lookup_joins import with_lookups
 from .row_expressions import aggregates, cell_columns, in_some_cell, needs_flag, on_lattice
-from .sql_fragments import placed
+from .sql_fragments import placed, text_of
 
 # More counts than these are read as arrays; for fewer, it would take longer to load what makes them.
 _FEW = 1000
+_MOST_KEPT, _LONGEST_KEPT = 200, 2000
 
 
 def true_cells(engine: Engine, question: CheckedQuery, secret: bytes = b"") -> Cells:
@@ -76,7 +77,7 @@ def _totals(engine: Engine, question: CheckedQuery, secret: bytes) -> list[list[
     places = [Places(axis) for axis in axes]
     empty = [0] * len(question.measure.aggregates())
     parts = [empty] * public_cells(axes)
-    for row in engine.fetch(_statement(engine, question, secret)):
+    for row in _fetched(engine, question, secret):
         items = iter(row)
         at: int | None = 0
         for place in places:
@@ -85,6 +86,22 @@ def _totals(engine: Engine, question: CheckedQuery, secret: bytes) -> list[list[
         if at is not None:
             parts[at] = [have + int(more or 0) for have, more in zip(parts[at], items, strict=True)]
     return parts
+
+
+def _fetched(engine: Engine, question: CheckedQuery, secret: bytes) -> list[tuple[Any, ...]]:
+    """Run the statement of a question; where one number is asked again and again, it is built only once."""
+    if question.axes or question.persons is not None:
+        return engine.fetch(_statement(engine, question, secret))
+    made = engine.statements.get(question)
+    if made is None:
+        made = _statement(engine, question, secret)
+    rows = engine.fetch(made)
+    if len(text_of(made) or "") in range(1, _LONGEST_KEPT):
+        if len(engine.statements) >= _MOST_KEPT:
+            engine.statements.clear()
+        # After it was run: to spell it changes it, which no two threads may do at once.
+        engine.statements[question] = made
+    return rows
 
 
 def held_cells(engine: Engine, question: CheckedQuery, secret: bytes = b"") -> Batches:

@@ -35,7 +35,7 @@ from .failure import unreadable
 from .file_names import PlainNames
 from .interrupts import interruptible
 from .source import Source
-from .sql_fragments import Templates, placed, scaled, typed_constant
+from .sql_fragments import Templates, keep_text, placed, scaled, text_of, typed_constant
 
 _templates = Templates("duckdb")
 _ELAPSED = {
@@ -75,6 +75,7 @@ class DuckDB:
         self._stored_here = False
         self._names = PlainNames()
         self._relation: exp.Expression = exp.to_table("data")
+        self.statements: dict[object, Any] = {}
         try:
             self._open(source)
             described = self._connection.execute(f"DESCRIBE {self._spelled(exp.select('*'))}").fetchall()
@@ -286,10 +287,15 @@ class DuckDB:
         self._names.close()
 
     def _spelled(self, statement: exp.Select) -> str:
+        known = text_of(statement)
+        if known is not None:
+            return known
         having = statement.args.get("having")
         for node in [] if having is None else list(having.find_all(exp.In)):
             _as_search(node)
-        return str(placed(statement, self.relation).sql("duckdb", copy=False))
+        text = str(placed(statement, self.relation).sql("duckdb", copy=False))
+        keep_text(statement, text)
+        return text
 
 
 def _literal(text: str) -> str:

@@ -32,6 +32,8 @@ class Engine(Protocol):
     """
 
     dialect: str
+    # Statements that were run and may be run again, by what they answer.
+    statements: dict[object, Any]
 
     @property
     def relation(self) -> Any:

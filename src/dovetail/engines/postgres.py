@@ -65,6 +65,7 @@ class Postgres:
 
     def __init__(self, source: Source) -> None:
         self._name = source.name
+        self.statements: dict[object, Any] = {}
         self._table = _table_of(source)
         self._engine = _opened(str(source.data))
         self._limit = _LONGEST

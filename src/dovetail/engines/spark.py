@@ -56,6 +56,7 @@ class Spark:
 
     def __init__(self, source: Source) -> None:
         self._name = source.name
+        self.statements: dict[object, Any] = {}
         # A name that no catalog holds; it is visible to every session of this application.
         self._view = f"dovetail_{os.urandom(8).hex()}"
         try:

@@ -15,6 +15,8 @@ from dovetail.query.field import Constant
 if TYPE_CHECKING:
     from .engine import Engine
 
+_TEXT = "dovetail.text"
+
 
 def scaled(engine: Engine, number: Any, step: Fraction) -> Any:
     """Spell a double in steps, for engines in which a double too large becomes an infinity."""
@@ -29,6 +31,17 @@ def scaled(engine: Engine, number: Any, step: Fraction) -> Any:
 def placed(statement: Any, relation: Any) -> Any:
     """Return a statement with its FROM, the whole relation where it has none yet; it is used up by this."""
     return statement if statement.args.get("from_") else statement.from_(relation, copy=False)
+
+
+def text_of(statement: Any) -> str | None:
+    """Return how a statement was spelled when it was run, None where no engine has kept that."""
+    text: str | None = statement.meta.get(_TEXT)
+    return text
+
+
+def keep_text(statement: Any, text: str) -> None:
+    """Let a statement that is run again be spelled as it was."""
+    statement.meta[_TEXT] = text
 
 
 def typed_constant(kind: str, value: Constant) -> Any:

@@ -13,6 +13,8 @@ def exact_number(value: Fraction) -> Decimal | Fraction:
     >>> exact_number(Fraction(29201, 50000)), exact_number(Fraction(1, 3))
     (Decimal('0.58402'), Fraction(1, 3))
     """
+    if value.denominator == 1:
+        return Decimal(value.numerator)
     rest, places = value.denominator, 0
     for prime in (2, 5):
         power = 0

@@ -38,6 +38,8 @@ _PAID = (
     "sensitivity",
 )
 _LONGEST_TICK = 60
+_MOST_NOISES, _LONGEST_WORDS = 200, 1000
+_noises: dict[str, Noise] = {}
 _EXAMPLE_PAY: Any = {"within": 10, "probability": 0.95}
 
 
@@ -143,13 +145,25 @@ def read_pacing(said: Any) -> float | None:
 
 
 def read_noise(said: Any) -> Noise:
-    """Return the noise that a body describes."""
+    """Return the noise that a body describes; the same one again for the same words.
+
+    To check it, and to find its tables and its price, takes longer than to look at one that is known.
+    """
+    words = repr(said)
+    known = _noises.get(words)
+    if known is not None:
+        return known
     try:
-        return from_dict(said)
+        made = from_dict(said)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidParameter):
             raise
         raise InvalidParameter("noise", said, "the description of a noise", Give("noise")) from None
+    if len(_noises) >= _MOST_NOISES:
+        _noises.clear()
+    if len(words) <= _LONGEST_WORDS:
+        _noises[words] = made
+    return made
 
 
 def read_payment(pay: Mapping[str, Any], plans: list[PlanState], request: str | None) -> Payment:
