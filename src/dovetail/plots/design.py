@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .sheet import sheet
 
 _COLOURS = ("#1f4e9c", "#d9822b", "#3a8f5c", "#9a3b6b", "#6b6b6b", "#7a5cc7")
+_LINES = ("-", "--", ":", "-.")
 
 # Rarer errors are cut off from the picture.
 _LEAST_CHANCE = 1e-5
@@ -31,8 +32,8 @@ def design(
     """Draw probabilities with the break-points, the chance of each error size, and delta(epsilon)."""
     figure = sheet(13, 3.8)
     left, middle, right = figure.subplots(1, 3)
-    for colour, (name, pmf) in zip(_COLOURS, pmfs.items(), strict=False):
-        left.plot(values, pmf, drawstyle="steps-mid", color=colour, label=name, zorder=_height(name, pmfs))
+    for (name, pmf), style in zip(pmfs.items(), _styles(len(pmfs)), strict=True):
+        left.plot(values, pmf, drawstyle="steps-mid", label=name, **style)
     widest = float(np.max(np.abs(np.asarray(values))))
     for number, point in enumerate(point for point in breaks if point <= widest):
         for side in (-point, point):
@@ -42,11 +43,7 @@ def design(
     left.set_ylim(bottom=0)
     left.legend(fontsize=8)
     _errors(middle, sizes, misses)
-    for colour, (name, curve) in zip(_COLOURS, deltas.items(), strict=False):
-        chances = np.asarray(curve, float)
-        shown = chances > least_delta / 10
-        order = _height(name, deltas)
-        right.semilogy(np.asarray(epsilons)[shown], chances[shown], color=colour, label=name, zorder=order)
+    _chances(right, epsilons, deltas, least=least_delta / 10)
     if target is not None:
         right.plot(*target, "o", color="#b02020", markersize=6, label="the budget", zorder=len(deltas) + 4)
         right.legend(fontsize=8)
@@ -101,11 +98,7 @@ def _costs(axes: Any, costs: Mapping[str, tuple[float, float]]) -> None:
 def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for colour, (name, curve) in zip(_COLOURS, misses.items(), strict=False):
-        chances = np.asarray(curve, float)
-        shown = chances > _LEAST_CHANCE
-        order = _height(name, misses)
-        axes.semilogy(np.asarray(sizes)[shown], chances[shown], color=colour, label=name, zorder=order)
+    _chances(axes, sizes, misses, least=_LEAST_CHANCE)
     axes.axhline(0.05, color="#bbbbbb", linewidth=0.7, zorder=0)
     axes.text(
         float(np.max(np.asarray(sizes))),
@@ -119,9 +112,23 @@ def _errors(axes: Any, sizes: ArrayLike, misses: Mapping[str, ArrayLike]) -> Non
     axes.set(xlabel="size of the error", ylabel="chance of a larger error", title="How far answers are off")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    # A caller's names may hold any text: no mathematical notation is read into a dollar sign.
+    for text in axes.legend(fontsize=8).get_texts():
+        text.set_parse_math(False)
 
 
-def _height(name: str, drawn: Mapping[str, Any]) -> int:
-    """Return how high a curve lies: the first, which the picture is about, above the others."""
-    return 3 + len(drawn) - list(drawn).index(name)
+def _chances(axes: Any, places: ArrayLike, curves: Mapping[str, ArrayLike], *, least: float) -> None:
+    for (name, curve), style in zip(curves.items(), _styles(len(curves)), strict=True):
+        chances = np.asarray(curve, float)
+        shown = chances > least
+        axes.semilogy(np.asarray(places)[shown], chances[shown], label=name, **style)
+
+
+def _styles(count: int) -> Iterator[dict[str, Any]]:
+    """Yield how each of several curves is drawn; the first, which the picture is about, above the others."""
+    for number in range(count):
+        yield {
+            "color": _COLOURS[number % len(_COLOURS)],
+            "linestyle": _LINES[number // len(_COLOURS) % len(_LINES)],
+            "zorder": 3 + count - number,
+        }
