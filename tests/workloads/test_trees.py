@@ -99,7 +99,7 @@ def test_errors_of_all_ranges_at_epsilon_1(cells: int, most: float, histogram: f
 
 
 def test_no_two_level_tree_beats_the_one_that_is_found() -> None:
-    found = best_shapes(99, 2)[1]
+    found = best_shapes(99)[1]
     assert all(mean_range_variance(Tree(99, (1, w))) >= found.variance - 1e-12 for w in range(2, 100))
 
 
