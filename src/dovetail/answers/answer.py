@@ -227,6 +227,7 @@ class Answer(Arithmetic):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form; every number that does not simply count things is a decimal as text."""
+        noises = list(map(noise_in_decimals, self.noises))
         return {
             "schema": FORMAT,
             **facts(self),
@@ -238,8 +239,8 @@ class Answer(Arithmetic):
             "rows": self.rows(),
             "level": decimal_text(self.level),
             "remarks": list(self.remarks()),
-            "noise": noise_in_decimals(self.noise),
-            "noises": list(map(noise_in_decimals, self.noises)),
+            "noise": noises[0],
+            "noises": noises,
             "step": decimal_text(self.query.step),
             "released": [list(map(str, cell)) for cell in self.cells],
             "adjusted": None if self.adjusted is None else list(map(str, self.adjusted)),

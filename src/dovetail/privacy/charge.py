@@ -193,15 +193,12 @@ class Charge:
         >>> Charge.from_dict(Charge.zero().to_dict()) == Charge.zero()
         True
         """
-
-        def text(units: int | None) -> str | None:
-            return None if units is None else units_text(units, 9)
-
+        shown = amounts_text(self)
         return {
-            "epsilon": text(self.epsilon_units),
-            "zeta": text(self.zeta_units),
-            "renyi": dict(zip(_NAMES, map(text, self.renyi_units), strict=True)),
-            "delta": units_text(self.delta_units, 18),
+            "epsilon": shown["epsilon"],
+            "zeta": shown["zeta"],
+            "renyi": dict(zip(_NAMES, map(_units_text, self.renyi_units), strict=True)),
+            "delta": shown["delta"],
         }
 
     @classmethod
@@ -304,3 +301,16 @@ def _named(curve: tuple[int | None, ...]) -> list[tuple[str, int | None]]:
 def _units(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidParameter(name, value, "a whole number of units, at least 0")
+
+
+def amounts_text(charge: Charge) -> dict[str, Any]:
+    """Return epsilon, zeta and delta of a charge as `to_dict` does, without the curve beside them."""
+    return {
+        "epsilon": _units_text(charge.epsilon_units),
+        "zeta": _units_text(charge.zeta_units),
+        "delta": units_text(charge.delta_units, 18),
+    }
+
+
+def _units_text(units: int | None) -> str | None:
+    return None if units is None else units_text(units, 9)

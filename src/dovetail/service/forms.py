@@ -17,6 +17,7 @@ from dovetail.errors import DovetailError
 from dovetail.exact.decimals import decimal_text
 from dovetail.ledger import Entry
 from dovetail.privacy import Budget, Charge
+from dovetail.privacy.charge import amounts_text
 from dovetail.query import Column, Schema
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import written
@@ -44,8 +45,7 @@ M = TypeVar("M", bound=Mapping[str, object])
 
 def amount(charge: Charge) -> Amount:
     """Return what was charged, without the curve that only accounting needs."""
-    said = charge.to_dict()
-    return {"epsilon": said["epsilon"], "zeta": said["zeta"], "delta": said["delta"]}
+    return cast(Amount, amounts_text(charge))
 
 
 def exact(number: Fraction | None) -> str | None:
