@@ -69,10 +69,11 @@ class Campaign:
         limits = httpx2.Limits(max_connections=CLIENTS)
         self._http = httpx2.Client(base_url=service.address, timeout=timeout, limits=limits)
 
-    def cycle(self, kill: Callable[[], None], then: Callable[[], None] = lambda: None) -> int:
+    def cycle(self, kill: Callable[[], None], then: Callable[[], None] | None = None) -> int:
         """Load the service, kill something on the way, and check everything; return how many it hit.
 
-        What happens `then` comes after every question has its reply, and before the checks.
+        Where nothing was killed, `then` undoes what was done, after every question has its reply. A worker
+        that still works may settle by itself what clients no longer wait for: that is no hit.
         """
         wanted = self._questions()
         due, delay = self.random.randint(EARLIEST, LATEST), self.random.uniform(0, DELAY)
@@ -86,11 +87,14 @@ class Campaign:
         self.kills += 1
         self._recover()
         hit = self._reserved()
-        self.hits += bool(hit)
         with ThreadPoolExecutor(CLIENTS) as pool:
             list(pool.map(self._insist, wanted))
-        then()
-        self._check(wanted, hit)
+        if then is not None:
+            then()
+        taken_over = self._check(wanted)
+        hit = hit if then is None else hit & taken_over
+        assert hit <= taken_over
+        self.hits += bool(hit)
         return len(hit)
 
     def kill_a_worker(self) -> None:
@@ -164,8 +168,8 @@ class Campaign:
             query = select(requests.c.id).where(requests.c.state == "reserved")
             return {row.id for row in connection.execute(query)}
 
-    def _check(self, wanted: list[Question], hit: set[int]) -> None:
-        """Hold the record against the budget and against every reply."""
+    def _check(self, wanted: list[Question]) -> set[int]:
+        """Hold the record against the budget and against every reply; return what was taken over."""
         with Ledger.open(self.place) as ledger:
             ledger.verify()
             with ledger.reading() as connection:
@@ -185,8 +189,8 @@ class Campaign:
             assert record.answers[question.reply["id"]] == [[list(map(int, cell)) for cell in shown]]
             assert Fraction(question.reply["price"]["epsilon"]) == PRICE
         assert len([each for each in wanted if each.reply]) == ADDED / PRICE
-        assert hit <= record.taken_over
         self.taken_over = len(record.taken_over)
+        return record.taken_over
 
 
 @dataclass

@@ -36,6 +36,12 @@ def until(reached: Callable[[], bool]) -> None:
         sleep(0.2)
 
 
+def ticks(process: int) -> int:
+    """Return how much processor time a process has taken, in hundredths of a second."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 class Freezer:
     """Freezes a worker at a random moment, and wakes it up."""
 
@@ -49,9 +55,13 @@ class Freezer:
 
     def wake(self) -> None:
         """Let the worker finish what others have taken over since; it may have been replaced."""
-        with suppress(ProcessLookupError):
+        with suppress(OSError):
             os.kill(self._frozen, signal.SIGCONT)
-        sleep(3)
+            busy = True
+            while busy:
+                before = ticks(self._frozen)
+                sleep(1)
+                busy = ticks(self._frozen) > before + 5
 
 
 def run(campaign: Campaign, capsys: Any, what: str) -> None:
