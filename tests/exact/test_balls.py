@@ -18,7 +18,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.exact import above, ball, lower, nearest, precision, refined, upper
+from dovetail.exact import above, ball, float_down, float_up, lower, nearest, precision, refined, upper
 from dovetail.noise import Geometric, GeometricMixture
 
 fractions = st.fractions(min_value=-(10**30), max_value=10**30)
@@ -160,3 +160,11 @@ def test_a_child_forked_while_a_thread_holds_the_precision_is_not_stuck() -> Non
         thread.join()
     assert child.exitcode == 0
     assert found == pytest.approx(Geometric("0.5").variance())
+
+
+@given(fractions)
+def test_a_fraction_lies_between_its_two_floats_or_is_one(value: Fraction) -> None:
+    low, high = float_down(value), float_up(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert high in (low, nextafter(low, inf))
+    assert (low == high) == (Fraction(float(value)) == value)

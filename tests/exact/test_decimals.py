@@ -1,10 +1,10 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dovetail.exact.decimals import decimal_text, exact_number, units_text
+from dovetail.exact.decimals import decimal_text, exact_number, short, units_text
 
 FINITE = st.builds(
     lambda above, twos, fives: Fraction(above, 2**twos * 5**fives),
@@ -37,3 +37,14 @@ def test_decimals_read_as_people_write_them() -> None:
 @given(st.integers(0, 10**30), st.sampled_from((9, 18)))
 def test_units_are_written_as_their_decimal(units: int, places: int) -> None:
     assert units_text(units, places) == decimal_text(Fraction(units, 10**places))
+
+
+@example(Fraction(10**20 - 2**18), 1)
+@given(st.fractions(Fraction(1, 10**20), 10**20), st.integers(1, 9))
+def test_a_short_number_lies_on_its_side_and_within_a_unit_of_its_last_digit(
+    value: Fraction, digits: int
+) -> None:
+    low, high = short(value, digits), short(value, digits, up=True)
+    assert low <= value <= high
+    assert high - low <= value * 10 * Fraction(1, 10**digits)
+    assert len(Decimal(exact_number(low)).normalize().as_tuple().digits) <= digits

@@ -50,14 +50,16 @@ def units_text(units: int, places: int) -> str:
 
 
 def short(value: Fraction | float, digits: int, *, up: bool = False) -> Fraction:
-    """Return a positive number rounded down, or up, to so many significant digits; never to 0.
+    """Return a positive number rounded down, or up, to so many significant digits.
 
     >>> short(Fraction(2, 3), 3), short(Fraction(2, 3), 3, up=True)
     (Fraction(333, 500), Fraction(667, 1000))
     """
-    unit = Fraction(10) ** (floor(log10(value)) - digits + 1)
-    steps = Fraction(value) / unit
-    return (ceil(steps) if up else max(floor(steps), 1)) * unit
+    power = floor(log10(value))
+    # Just below a power of ten the logarithm rounds up to it.
+    power -= Fraction(10) ** power > value
+    unit = Fraction(10) ** (power - digits + 1)
+    return (ceil if up else floor)(Fraction(value) / unit) * unit
 
 
 def finite(value: float) -> float | None:
