@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import dovetail as dv
+from dovetail.ledger import Ledger
 
 from .engines import ENGINES, Place
 from .persons import MAX_ROWS, PLAIN
@@ -93,7 +94,7 @@ def measured(engine: str, folder: Path, rows: int, rounds: int, cases: list[str]
     return met
 
 
-def opened(place: Place, ledger: Path, protects: dict[str, Any]) -> dv.Session:
+def opened(place: Place, ledger: Path | Ledger, protects: dict[str, Any]) -> dv.Session:
     """Open a session on the rows of a place, with a budget for any number of answers."""
     return dv.Session(
         place.source,

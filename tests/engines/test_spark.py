@@ -124,6 +124,23 @@ def test_a_column_s_own_collation_does_not_join_letters(spark: Any) -> None:
     assert ask(source, Count("k < 'a'")) == [1]
 
 
+def test_a_text_that_is_not_utf_8_is_missing_and_equal_to_no_text(spark: Any) -> None:
+    broken = "(CAST(X'61FF' AS STRING)), (CAST(X'FF' AS STRING))"
+    source = Source.of(
+        spark.sql(f"SELECT col1 AS k FROM VALUES ('a'), ('b'), {broken}, (NULL)"), name="texts"
+    )
+    engine = connect(source)
+    for keys, counts in ((["a", "z"], [1, 0]), (["a", None], [1, 3]), (["a\ufffd", "\ufffd"], [0, 0])):
+        assert cells(engine, Histogram("k", keys=keys)) == counts
+        assert cells(engine, Histogram("k"), Column("k", "text", values=keys)) == counts
+        apart = Column("k", "text", values=keys, other="more")
+        assert cells(engine, Histogram("k"), apart) == [*counts, 5 - sum(counts)]
+    for where, count in (("= 'a'", 1), ("IN ('a', 'b')", 2), ("<> 'a'", 1), ("NOT IN ('a')", 1)):
+        assert cells(engine, Count(f"k {where}")) == [count]
+        assert cells(engine, Count(f"NOT (k {where})")) == [2 - count]
+    engine.close()
+
+
 def test_its_nested_types_are_refused_by_name(spark: Any) -> None:
     frame = spark.sql("SELECT array(1) AS tags, map('a', 1) AS m, X'00' AS raw, 1 AS n")
     source = Source.of(frame, name="nested")

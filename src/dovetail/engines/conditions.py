@@ -40,6 +40,12 @@ def value_of(engine: Engine, field: Field) -> Any:
     return _DERIVED[type(field.derivation)](engine, field.derivation)
 
 
+def equal_value(engine: Engine, field: Field) -> Any:
+    """Spell a column that is only asked whether it is equal to constants, and has to be equal to one."""
+    texts = engine.texts(field) if field.derivation is None else None
+    return value_of(engine, field) if texts is None else texts
+
+
 def _date_part(engine: Engine, made: DatePart) -> Any:
     return _in_span(engine, made, lambda moment: engine.date_part(made.part, moment))
 
@@ -97,8 +103,9 @@ def spelled(engine: Engine, condition: Condition) -> Any:
         return _compared(engine, condition)
     if isinstance(condition, Member):
         listed = constants(engine, condition.field.kind, condition.values)
-        inside = exp.In(this=value_of(engine, condition.field), expressions=listed)
-        return exp.Not(this=inside) if condition.negated else inside
+        if condition.negated:
+            return exp.Not(this=exp.In(this=value_of(engine, condition.field), expressions=listed))
+        return exp.In(this=equal_value(engine, condition.field), expressions=listed)
     if isinstance(condition, Missing):
         missing = exp.Is(this=value_of(engine, condition.field), expression=exp.Null())
         return exp.Not(this=missing) if condition.negated else missing
@@ -109,7 +116,9 @@ def spelled(engine: Engine, condition: Condition) -> Any:
 def _compared(engine: Engine, condition: ColumnComparison) -> Any:
     field, operator = condition.field, _OPERATORS[condition.operator]
     constant = engine.constant(field.kind, condition.value)
-    ordered = field.derivation is None and operator not in (exp.EQ, exp.NEQ)
+    if operator is exp.EQ:
+        return exp.EQ(this=equal_value(engine, field), expression=constant)
+    ordered = field.derivation is None and operator is not exp.NEQ
     doubles = engine.doubles(field) if ordered else None
     if doubles is None:
         return operator(this=value_of(engine, field), expression=constant)

@@ -207,6 +207,9 @@ class DuckDB:
         plain = type(value) is int and kind != "number"
         return exp.Literal.number(value) if plain else typed_constant(kind, value)
 
+    def texts(self, field: Field) -> Any | None:
+        return None
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)
 

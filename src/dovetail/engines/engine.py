@@ -52,6 +52,12 @@ class Engine(Protocol):
         NaN above all numbers.
         """
 
+    def texts(self, field: Field) -> Any | None:
+        """Spell a text column as it is stored, malformed texts included, so that it is found equal faster.
+
+        They are equal to no text. None where it has to be converted, or where that costs nothing.
+        """
+
     def constant(self, kind: str, value: Constant) -> Any:
         """Spell a constant of that kind."""
 

@@ -120,6 +120,9 @@ class Postgres:
         plain = field.kind == "number" and self._types[field.name] in ("float4", "float8")
         return exp.column(field.name, quoted=True) if plain else None
 
+    def texts(self, field: Field) -> Any | None:
+        return None
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         # PostgreSQL fails where a product is too large for a double or a quotient too small.
         if step.denominator != 1:

@@ -15,7 +15,7 @@ from dovetail.query.partitions import Axis, Bins, Discovered, Keys, Steps
 from dovetail.query.times import constant_of, value_at
 
 from .bins import bin_number, constants
-from .conditions import between, value_of
+from .conditions import between, equal_value, value_of
 from .engine import Engine
 
 _HALF = Fraction(1, 2)
@@ -106,11 +106,20 @@ def cell_columns(engine: Engine, axis: Axis) -> list[Any]:
     """Spell the value (or bin number) by which a row is grouped and, where needed, whether it is missing."""
     if isinstance(axis, Steps):
         return [on_lattice(engine, axis.lattice)]
+    if isinstance(axis, Keys):
+        return _key_columns(engine, axis, _key(engine, axis))
     value = value_of(engine, axis.field)
     if isinstance(axis, Bins):
         return [bin_number(engine, axis, value)]
-    if isinstance(axis, Discovered):
-        return [_nameable(engine, axis, value)]
+    return [_nameable(engine, axis, value)]
+
+
+def _key(engine: Engine, axis: Keys) -> Any:
+    """Spell the value that is one of the keys; where it is none, only a missing one has to be known."""
+    return (value_of if None in axis.values else equal_value)(engine, axis.field)
+
+
+def _key_columns(engine: Engine, axis: Keys, value: Any) -> list[Any]:
     # A derived column has its own values only, or none.
     if axis.other is None or (axis.declared and axis.field.derivation is not None):
         return [value]
@@ -136,13 +145,14 @@ def in_some_cell(engine: Engine, axis: Axis) -> Any:
     if isinstance(axis, Steps):
         # Every value has a place on the lattice.
         return exp.Not(this=exp.Is(this=value_of(engine, axis.lattice.field), expression=exp.Null()))
-    value = value_of(engine, axis.field)
     if isinstance(axis, Bins):
+        value = value_of(engine, axis.field)
         first, last = constants(engine, axis.field.kind, (axis.edges[0], axis.edges[-1]))
         return exp.and_(
             exp.GTE(this=value, expression=first), exp.LT(this=value.copy(), expression=last), copy=False
         )
     listed = constants(engine, axis.field.kind, axis.values)
+    value = _key(engine, axis)
     inside: Any = exp.In(this=value, expressions=listed) if listed else exp.false()
     if None in axis.values:
         inside = exp.or_(inside, exp.Is(this=value.copy(), expression=exp.Null()), copy=False)

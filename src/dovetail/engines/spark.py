@@ -91,6 +91,10 @@ class Spark:
         # Spark would skip blocks of a Parquet file by their statistics, to which -0.0 is below 0.
         return None
 
+    def texts(self, field: Field) -> Any | None:
+        plain = field.kind == "text" and self._families[field.name].name == "text"
+        return exp.column(field.name, quoted=True) if plain else None
+
     def scaled(self, number: Any, step: Fraction) -> Any:
         return scaled(self, number, step)
 
