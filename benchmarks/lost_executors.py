@@ -91,16 +91,14 @@ def every(java: int, over: Event) -> int:
 
 def whenever_busy(place: Place) -> Killer:
     """Kill all executors whenever one of them works, until the question is over."""
-    status = place.source.sparkContext.statusTracker()
-
-    def busy() -> bool:
-        found = map(status.getStageInfo, status.getActiveStageIds())
-        return any(stage is not None and stage.numActiveTasks for stage in found)
+    status = place.source.sparkContext._jsc.sc().statusTracker()
 
     def killer(java: int, over: Event) -> int:
         killed = 0
-        while not over.wait(0.1):
-            killed += kill(executors(java)) if busy() else 0
+        # A second for Spark to notice: a new one that has not begun to work is let live.
+        while not over.wait(1):
+            if any(each.numRunningTasks() for each in status.getExecutorInfos()):
+                killed += kill(executors(java))
         return killed
 
     return killer
