@@ -8,12 +8,13 @@ came without a kill. All kills are kill -9, during a question:
 
 - one executor, then both at once: the answer has to come, and be right;
 - both whenever tasks run, until Spark gives up the job: the next question has to be answered;
-- all that Spark starts in their place, until it gives up altogether; then, in another process, Spark itself;
+- all that Spark starts in their place, for which it would wait for ever: Ctrl-C has to end the question;
+- Spark itself;
 - the process that asks: another one has to get the answer under the same key, for the same charge.
 
-Where Spark gives up, the error has to say that the charge stays, and a retry under the same key has to be
-refused. Each question must have been charged once, answered or not, and the ledger must verify. One line of
-JSON a question; the exit code says whether all of this held.
+Where Spark gives up, the error has to say that the charge stays. A retry of what has failed, under the same
+key, has to be refused. Each question must have been charged once, answered or not, and the ledger must
+verify. One line of JSON a question; the exit code says whether all of this held.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from .scale import PERSONS, make_folder, opened
 NOISE = dv.Geometric(60)
 # The key of the question whose process is killed, and the seconds after which another may take it over.
 LEFT, LEASE = "left by a process that was killed", 1.0
+STOPPED = "stopped by Ctrl-C"
 # How a killer works: it gets the process of Java's, and an event that is set when the question is over.
 Killer = Callable[[int, Event], int]
 
@@ -82,10 +84,13 @@ def some(most: int) -> Killer:
 
 
 def every(java: int, over: Event) -> int:
-    """Kill all executors, and those that Spark starts in their place, until the question is over."""
-    killed = 0
+    """Kill all executors, and those that Spark starts in their place; stop the question after a while."""
+    killed, end = 0, time.monotonic() + 20
     while not over.wait(0.1):
         killed += kill(executors(java))
+        if time.monotonic() > end:
+            os.kill(os.getpid(), signal.SIGINT)
+            over.wait()
     return killed
 
 
@@ -156,6 +161,8 @@ class Trial:
             outcome = "right" if self._ask(name) == self._right else "WRONG"
         except DataError as error:
             outcome = str(error)
+        except KeyboardInterrupt:
+            outcome = STOPPED
         noted["seconds"] = round(time.perf_counter() - began, 2)
         over.set()
         thread.join()
@@ -170,7 +177,8 @@ class Trial:
             try:
                 answer(self._session, f"{os.getpid()} {self._asked} {name}")
             except LedgerError as error:
-                return "stays spent" in outcome and "failed and stays charged" in str(error)
+                told = outcome == STOPPED or "stays spent" in outcome
+                return told and "failed and stays charged" in str(error)
         return False
 
 
@@ -180,7 +188,7 @@ def answer(session: dv.Session, key: str) -> Any:
 
 
 def executors_lost(folder: Path, ledger: Path, kills: int) -> Outcome:
-    """Lose executors, until Spark gives up altogether."""
+    """Lose executors."""
     with suppress(Exception), through_cluster(folder) as place, opened(place, ledger, PERSONS) as session:
         trial = Trial(place, session)
         for _ in range(kills):
