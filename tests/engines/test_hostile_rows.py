@@ -210,10 +210,13 @@ def test_no_row_of_a_frame_decides_anything(plain: Any) -> None:
 
 def test_no_row_of_a_category_decides_anything() -> None:
     for value in (3, 10**5001, b"\xff"):
-        frames = [
-            pandas.DataFrame({"x": pandas.Series(values, dtype=object).astype("category")})
-            for values in (["a", "b"], ["a", value, "b"])
-        ]
+        try:
+            frames = [
+                pandas.DataFrame({"x": pandas.Series(values, dtype=object).astype("category")})
+                for values in (["a", "b"], ["a", value, "b"])
+            ]
+        except OverflowError:  # pandas before 3.1 makes no category of so large an integer
+            continue
         both = [answers(Source.of(frame.assign(n=1), name="rows")) for frame in frames]
         assert not given_away(*both), value
 
