@@ -145,8 +145,9 @@ def test_a_paid_answer_is_stored_also_where_the_grant_is_gone_meanwhile(
     assert standing == own.standing()
     assert (standing.budget, standing.spent) == (Budget.pure("0.3"), TENTH + TENTH)
     ledger.people.revoke_grant("ann", "visits")
-    with pytest.raises(AccessRefused):
+    with pytest.raises(AccessRefused, match="The charge stays spent") as refused:
         own.settle_with_standing(second, "8")
+    assert "Nothing was spent" not in str(refused.value)
     ledger.people.grant("ann", "visits", Budget.pure("0.3"))
     stored = own.stored(asked("more"))
     assert stored is not None

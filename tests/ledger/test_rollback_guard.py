@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
+from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
 
 
@@ -53,6 +55,41 @@ def test_what_others_record_is_no_rollback(location: str) -> None:
             account.reserve(asked(f"one {number}"))
             other.account("visits").reserve(asked(f"other {number}"))
         assert account.spent() == TENTH.times(6)
+
+
+def test_what_was_only_read_may_be_lost_in_a_crash_of_the_server(postgres_url: str) -> None:
+    """A charge of somebody else can be seen before it is on disk; when the server crashes, it is undone."""
+    with (
+        Ledger.create(postgres_url) as ledger,
+        Ledger.open(postgres_url) as other,
+        psycopg.connect(postgres_url, autocommit=True) as connection,
+    ):
+        account = ledger.account("visits", budget=Budget.pure(1))
+        made = account.reserve(asked("first"))
+        assert isinstance(made, Reservation)
+        account.settle(made, "7")
+        on_disk = kept_tables(connection)
+        other.account("visits").reserve(asked("second"))
+        assert isinstance(account.reserve(asked("first")), StoredAnswer)
+        put_tables(connection, on_disk)
+        assert isinstance(account.reserve(asked("third")), Reservation)
+        ledger.verify()
+
+
+def kept_tables(connection: psycopg.Connection[Any]) -> dict[str, list[Any]]:
+    """Return all rows of the ledger's tables."""
+    named = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'dovetail%' AND schemaname = 'public'"
+    names = [row[0] for row in connection.execute(named)]
+    return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+
+
+def put_tables(connection: psycopg.Connection[Any], tables: dict[str, list[Any]]) -> None:
+    """Let the ledger's tables hold these rows."""
+    with connection.transaction(), connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {', '.join(tables)}")
+        for name, rows in tables.items():
+            for row in rows:
+                cursor.execute(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", row)
 
 
 @pytest.mark.parametrize("behind", [1, 0])

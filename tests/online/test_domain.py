@@ -106,6 +106,21 @@ def test_more_conditions_than_are_remembered_are_answered_alike(monkeypatch: pyt
     assert counts[0] == counts[1]
 
 
+class Forgetful(dict[Any, Any]):
+    """What one thread remembers while another forgets everything."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.clear()
+
+
+def test_conditions_that_another_thread_forgets_are_answered() -> None:
+    fresh = replace(DOMAIN)
+    vars(fresh)["_known"] = Forgetful()
+    asked = fresh.question(dv.Count("region = 'north'"), PUBLIC)
+    assert OCCUPIED.count(next(fresh.regions(asked))) == OCCUPIED.count(next(DOMAIN.regions(asked)))
+
+
 @pytest.mark.parametrize(
     ("where", "decided"),
     [

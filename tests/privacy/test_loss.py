@@ -415,3 +415,18 @@ def test_zeta_without_a_list_is_not_below_the_sum_of_its_uses(uses: int) -> None
     for sigma in ("1.7", "3", "11"):
         one = privacy_loss(DiscreteGaussian(sigma))
         assert uses * Fraction(one.zeta) <= Fraction(one.compose(uses).zeta)
+
+
+def test_a_chance_below_all_floats_is_not_nothing():
+    """Of this noise, P(L > 1.5) is about exp(-1000)."""
+    loss = privacy_loss(GeometricMixture(1, 2, 1000))
+    assert 0 < loss.delta("1.5") <= 1e-300
+    assert 0 < loss.above("1.5") <= 1e-300
+    assert loss.above(2) == loss.delta(2) == 0
+
+
+def test_the_worst_loss_is_not_rounded_down():
+    """The float 0.3 lies below 3/10, and there delta is not 0 yet."""
+    one = privacy_loss(Geometric("3/10")).forward
+    assert one.deltas(np.array([0.3, 0.31])).tolist() == [one.delta(0.3), 0.0]
+    assert one.delta(0.3) > 0

@@ -224,27 +224,34 @@ class Copied(ReadyDraws):
 
 
 @needs_fork
-def test_a_child_forked_in_the_middle_of_a_call_draws_its_own(monkeypatch):
+@pytest.mark.parametrize("before", [1, 2], ids=["a new block", "a block that was there"])
+def test_a_child_forked_in_the_middle_of_a_call_draws_its_own(monkeypatch, before):
     """A signal handler forks after the call took its block; both processes then finish the call."""
-    results = []
+    children = []
 
     class Forking(ReadyDraws):
         __slots__ = ()
 
         def take(self, size):
-            if self.used and not results:
-                results.append(None)
-                results[0] = forked(lambda: self._in_the_child(size))
+            if not children:
+                children.append(os.fork())
             return super().take(size)
 
-        def _in_the_child(self, size):
-            ready_draws._ready[id(self.law)] = self
-            return np.concatenate((WIDEST.sample(size), WIDEST.sample(size)))
-
+    handed_out(WIDEST, before)
     monkeypatch.setattr(ready_draws, "ReadyDraws", Forking)
-    handed = handed_out(WIDEST, 20)
-    assert results[0].size == 2 * SIZE
-    assert repeats(np.concatenate((handed, *results))) == 0
+    for ready in ready_draws._ready.values():
+        ready.__class__ = Forking
+    reader, writer = os.pipe()
+    handed = handed_out(WIDEST, 3)
+    if children == [0]:
+        os.write(writer, handed.tobytes())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        received = np.frombuffer(pipe.read(), np.int64)
+    assert os.waitpid(children[0], 0)[1] == 0
+    assert received.size == 3 * SIZE
+    assert repeats(np.concatenate((handed, received))) == 0
 
 
 def test_no_release_hands_out_draws_that_were_kept():

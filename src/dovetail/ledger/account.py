@@ -124,7 +124,10 @@ class DatasetAccount(AccountPlans):
 
         at, told = self._settled(reservation, answer, standing, self._standing_reads())
         if isinstance(told, AccessRefused):
-            raise told
+            raise AccessRefused(
+                "You have no valid grant for this dataset any more.",
+                "The charge stays spent, because rows were read. The answer is stored.",
+            )
         return at, told
 
     def _settled(

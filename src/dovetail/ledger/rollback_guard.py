@@ -52,6 +52,6 @@ class RollbackGuard:
             )
 
     def saw(self, head: Head) -> None:
-        """Remember a head that was committed."""
+        """Remember a head that was committed and is on disk."""
         if head.sequence > self._head.sequence:
             self._head = head

@@ -193,7 +193,9 @@ class Store:
                     if known:
                         witness.check(Head(sequence, link))
                 writer.finish()
-            self._guard.saw(writer.head)
+            # What a server only let read may be another's that is not on disk yet, and that a crash undoes.
+            if writer.written or self.path is not None:
+                self._guard.saw(writer.head)
             if witness is not None and writer.written:
                 append(writer.head)
 

@@ -127,17 +127,20 @@ class Domain:
         )
 
     @cached_property
-    def _known(self) -> dict[Condition | None, Factors]:
-        return {None: []}
+    def _known(self) -> dict[Condition, Factors]:
+        return {}
 
     def _factors(self, where: Condition | None) -> Factors:
         """Return a condition as factors; a question is checked by them and then answered by the same."""
-        if where is not None and where not in self._known:
+        if where is None:
+            return []
+        # Looked up once: another thread that asks the run may forget it meanwhile.
+        known = self._known.get(where)
+        if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-                self._known[None] = []
-            self._known[where] = self._masks(where)
-        return self._known[where]
+            known = self._known[where] = self._masks(where)
+        return known
 
     def _masks(self, where: Condition) -> Factors:
         """Return a condition as factors: parts that share no column are apart."""

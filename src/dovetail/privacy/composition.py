@@ -110,7 +110,8 @@ class OneWay:
         """Return delta at each epsilon."""
         if self.single is None:
             return np.array([self.delta(float(epsilon)) for epsilon in epsilons])
-        return np.where(epsilons >= float(self.worst()), 0.0, _listed_curve(self.single).deltas(epsilons))
+        none = epsilons >= float_up(self.worst())
+        return np.where(none, 0.0, _listed_curve(self.single).deltas(epsilons))
 
     def epsilon(self, delta: float) -> float:
         """Return the least epsilon whose delta is at most `delta`; it never grows with delta."""
@@ -250,4 +251,4 @@ def _chance(atoms: Atoms, limit: Fraction, infinite: float, *, mirrored: bool = 
     if not len(masses):
         return min(infinite, 1.0)
     total = log_sum_up(masses, np.zeros_like(masses))
-    return min(exp(total) * (1 + 8 * ROUNDING) + infinite, 1.0)
+    return min(nextafter(exp(total) * (1 + 8 * ROUNDING) + infinite, inf), 1.0)

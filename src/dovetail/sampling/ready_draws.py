@@ -89,11 +89,7 @@ def sample_ready(
     ready = _ready.pop(id(law), None)
     if ready is None or ready.end - ready.used < size:
         return _with_a_new_block(law, size, 0 if ready is None else ready.end)
-    drawn = ready.take(size)
-    if ready.process is not _process:  # a signal handler forked, and this is the child
-        return sample(law, size)
-    _ready[id(law)] = ready
-    return drawn
+    return _handed_out(ready, size)
 
 
 def _with_a_new_block(law: Law, size: int, last: int) -> NDArray[np.int64]:
@@ -102,10 +98,17 @@ def _with_a_new_block(law: Law, size: int, last: int) -> NDArray[np.int64]:
     The first block holds one call's draws, so that a program that draws once neither waits for draws that it
     does not need nor keeps any. Whether draws are dropped depends on sizes alone, so the law stays exact.
     """
-    count = min(max(_GROWTH * last, size), BLOCK)
-    ready = ReadyDraws(law, sample(law, count - count % size), _process)
-    drawn = ready.take(size)
+    process, count = _process, min(max(_GROWTH * last, size), BLOCK)
+    ready = ReadyDraws(law, sample(law, count - count % size), process)
     if len(_ready) >= _MOST_LAWS:
         _ready.clear()
-    _ready[id(law)] = ready
+    return _handed_out(ready, size)
+
+
+def _handed_out(ready: ReadyDraws, size: int) -> NDArray[np.int64]:
+    """Hand out draws of a block that no other call holds, and keep the rest."""
+    drawn = ready.take(size)
+    if ready.process is not _process:  # a signal handler forked, and this is the child
+        return sample(ready.law, size)
+    _ready[id(ready.law)] = ready
     return drawn

@@ -142,7 +142,7 @@ class ServedDatasets:
         self.refresh(now=True)
 
     def _kept(self, entry: Entry) -> ServedDataset:
-        """Return the served as it was opened before, or open it."""
+        """Return the dataset as it was opened before, or open it."""
         before = self._by_number.get(entry.number)
         if before is not None and before.session is not None and _same(before.entry, entry):
             before.entry = entry
