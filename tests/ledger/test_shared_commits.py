@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.errors import BudgetExceeded, LedgerBusy, LedgerError
+from dovetail.errors import BudgetExceeded, LedgerBusy, LedgerError, LedgerUnavailable
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.release.account import Reservation, StoredAnswer
@@ -133,6 +133,32 @@ def test_a_commit_that_fails_fails_for_all(ledger: Ledger, monkeypatch: pytest.M
     ledger.verify()
 
 
+def test_a_commit_that_is_interrupted_leaves_the_ledger_to_others(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "a.ledger", patience=0.2) as ledger:
+        account = ledger.account("visits", budget=Budget.pure(1))
+        commits = ledger._store._own().writing
+        with pytest.MonkeyPatch.context() as interrupted:
+            interrupted.setattr(commits, "commit", _interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                account.reserve(asked("lost"))
+        assert isinstance(account.reserve(asked("next")), Reservation)
+        assert account.spent() == TENTH
+        ledger.verify()
+
+
+def test_those_who_shared_an_interrupted_commit_are_told(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, spent = ledger.account("visits"), ledger.account("visits").spent()
+    monkeypatch.setattr(ledger._store._own().writing, "commit", _interrupt)
+    found = all_at_once(ledger, [lambda n=n: account.reserve(asked(f"{n}")) for n in range(3)])
+    monkeypatch.undo()
+    kinds = {type(each.exception()) for each in found}
+    assert kinds == {KeyboardInterrupt, LedgerUnavailable}
+    assert account.spent() == spent
+    assert isinstance(account.reserve(asked("next")), Reservation)
+
+
 def test_who_loses_patience_leaves_the_others_to_commit(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "a.ledger") as made:
         made.account("visits", budget=Budget.pure(1))
@@ -170,6 +196,10 @@ def _full(_connection: Any) -> None:
     error = sqlite3.OperationalError("database or disk is full")
     error.sqlite_errorname = "SQLITE_FULL"
     raise error
+
+
+def _interrupt(_connection: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _until(done: Any) -> None:

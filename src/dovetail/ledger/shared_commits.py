@@ -108,6 +108,14 @@ class SharedCommits:
             raise held_by_another(self._place)
 
     def _end_turn(self) -> None:
+        """Let the next one record, also if this is interrupted on the way."""
+        try:
+            self._pass_on()
+        finally:
+            if self._turn == get_ident():
+                self._pass_on()
+
+    def _pass_on(self) -> None:
         """Let the next one record; where nobody waits, commit what is recorded."""
         while True:
             group = self._group
@@ -125,8 +133,8 @@ class SharedCommits:
 
     def _finish(self, group: _SharedCommit) -> None:
         """Commit what the members of a group recorded, or undo it."""
-        self._group = None
         try:
+            self._group = None
             if group.members and group.error is None:
                 with self.reading:
                     self._writer.commit(group.connection)
