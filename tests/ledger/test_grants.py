@@ -174,6 +174,26 @@ def test_own_answers_tell_nothing_of_others(ledger: Ledger, account: DatasetAcco
     assert refused.value.remaining is None
 
 
+def test_prices_above_an_allotment_do_not_sound_out_what_others_left(
+    ledger: Ledger, granted: DatasetAccount
+) -> None:
+    """Otherwise somebody bisects it for nothing: either refusal would tell on which side it lies."""
+    ledger.set_policy("visits", answers="own")
+    ledger.people.add("bob")
+    ledger.people.grant("bob", "visits", Budget.pure("0.1"))
+    told = set()
+    for left in ("0.9", "0.5", "0.2"):
+        with pytest.raises(BudgetExceeded) as refused:
+            granted.reserve(asked("too much", Charge.approximate("0.6"), analyst="bob"))
+        told.add((str(refused.value), str(refused.value.remaining)))
+        with pytest.raises(BudgetExceeded) as refused:
+            granted.open_plan("too much", Charge.approximate("0.6"), 3, "bob")
+        told.add((str(refused.value), str(refused.value.remaining)))
+        ledger.set_budget("visits", Budget.pure(left), reason="on purpose")
+    assert len(told) == 1
+    assert "your allotment" in str(told)
+
+
 @pytest.mark.parametrize("subject", ["budget", "allotment"])
 def test_the_database_itself_refuses_to_overspend_either(
     ledger: Ledger, granted: DatasetAccount, subject: str

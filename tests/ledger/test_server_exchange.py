@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import psycopg
 import pytest
 
-from dovetail.errors import LedgerError
+from dovetail.errors import LedgerError, LedgerUnavailable
 from dovetail.ledger import Ledger, server_exchange
 from dovetail.privacy import Budget, Charge
-from dovetail.release.account import Request
+from dovetail.release.account import Request, Reservation
 
 PRICE = Charge.approximate("0.1")
+_END_OTHERS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 _WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
 
 
@@ -87,3 +93,54 @@ def test_a_wait_that_fails_is_told_and_the_charge_stays(
                 account.reserve(Request("{}", PRICE, "ann"))
         assert account.spent() == PRICE
         ledger.verify()
+
+
+def test_a_lost_connection_is_an_error_and_nothing_else(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Ledger.create(postgres_url) as ledger:
+        account = ledger.account("visits", budget=Budget.pure(1))
+
+        def reserve_and_lose() -> None:
+            with ledger._store.writing() as writing:
+                with psycopg.connect(postgres_url) as other:
+                    other.execute(_END_OTHERS)
+                account.reserve_with(writing, Request("{}", PRICE, "ann"))
+
+        with pytest.raises(LedgerUnavailable):
+            reserve_and_lose()
+        assert account.spent() == Charge.zero()
+    assert caplog.records == []
+
+
+def test_what_several_clients_were_returned_survives_a_crash(postgres_url: str) -> None:
+    """Each builds on charges of others that are not on disk yet; what is forgotten was returned to nobody."""
+    with Ledger.create(postgres_url) as ledger:
+        ledger.account("visits", budget=Budget.pure(1000))
+    victim = writer(postgres_url)
+    os.kill(victim, signal.SIGSTOP)
+    with Ledger.open(postgres_url) as ledger, ThreadPoolExecutor(4) as pool:
+        account = ledger.account("visits")
+
+        def reserve_until_lost(client: int) -> list[tuple[int, str]]:
+            returned: list[tuple[int, str]] = []
+            with suppress(LedgerError):
+                while True:
+                    body = f"client {client}, question {len(returned)}"
+                    made = account.reserve(Request(body, PRICE, "ann"))
+                    assert isinstance(made, Reservation)
+                    returned.append((made.id, body))
+            return returned
+
+        clients = [pool.submit(reserve_until_lost, number) for number in range(4)]
+        while (account.spent().epsilon or 0) < 2:
+            time.sleep(0.01)
+        crash(postgres_url, victim)
+        returned = [each for client in clients for each in client.result()]
+    with Ledger.open(postgres_url) as ledger:
+        ledger.verify()
+        record = {entry.sequence: entry.body for entry in ledger.show().entries if entry.charge}
+        spent = ledger.account("visits").spent()
+    assert len(returned) >= 16
+    assert set(returned) <= set(record.items())
+    assert spent == PRICE.times(len(record))

@@ -161,14 +161,17 @@ class AccountBalance(DeclaringVintages):
         limits = [(dataset["id"], budget_of(dataset["budget"]))]
         if grant is not None:
             limits.append((grant["id"], budget_of(grant["allotment"])))
-        sums = []
-        for subject, limit in limits:
+        sums: list[tuple[Row, Charge]] = []
+        # The allotment is asked first: a refusal by the budget tells what others left, and who cannot pay
+        # anyway could sound it out for nothing.
+        for subject, limit in reversed(limits):
+            own, found = subject == dataset["id"], []
             for vintage in chosen.bearing:
                 row = balance(writer.connection, subject, vintage)
                 spent = spent_of(row)
                 if not limit.allows(spent, charge):
-                    own = subject == dataset["id"]
                     hidden = own and dataset["answers"] == "own"
                     refuse_charge(self.name, limit, spent, charge, allotted=not own, hidden=hidden)
-                sums.append((row, spent + charge))
+                found.append((row, spent + charge))
+            sums = found + sums
         return {"charge": charge.to_units(), "on": write_sums(writer, sums)}

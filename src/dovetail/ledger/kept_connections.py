@@ -53,7 +53,10 @@ class KeptConnections:
             yield connection
             self.commit(connection)
         except BaseException:
-            # Goes back to the pool, which undoes what is open, or finds that the connection is lost.
+            if getattr(connection.connection.driver_connection, "closed", False):
+                # The pool would try to undo what the server has undone, and log that it cannot.
+                connection.invalidate()
+            # Goes back to the pool, which undoes what is open.
             connection.close()
             raise
 

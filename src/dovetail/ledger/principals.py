@@ -72,7 +72,7 @@ def find_principal(connection: Connection, name: str) -> Principal:
     """Return the principal of a name that must be on record."""
     number = number_of(connection, composed("name", name))
     if number is None:
-        raise InvalidParameter("name", name, "somebody this ledger knows", "Add them with people.add.")
+        raise InvalidParameter("name", name, "somebody this ledger knows", "Add them first.")
     return principal(connection, number)
 
 
