@@ -8,10 +8,11 @@ its two ends hold the whole tails.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from math import exp, inf, log
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +73,42 @@ def chances(guard: Guard, shift: int, side: int) -> np.ndarray:
     high = guard.tests.width * (len(guard.tests.table) + 2)
     places = np.clip(guard.distance + rho + shift, low, high)
     return np.array([weight(guard, int(t)) / 2**64 for t in places])
+
+
+# What a scripted run hears of the number of rows, and what a firing measures.
+HEARD_ROWS, MEASURED = 2, 1
+
+
+@dataclass
+class Heard:
+    """One transcript on one table: what was tested and measured, and what was paid."""
+
+    guard: Guard
+    rows: int
+    paid: float
+    tests: list[tuple[int, int, int]] = field(default_factory=list)  # outcome, truth, guess
+    public: tuple[Any, ...] = ()
+
+    def log_chance(self, noisy: bool = True) -> float:
+        """Return the log of the transcript's probability; broken, a firing tells the true number."""
+        above, below = window(self.guard)[1], window(self.guard)[1]
+        noise = self.guard.answer_noise
+        assert noise is not None
+        total = float(noise.log_pmf(HEARD_ROWS - self.rows))
+        for outcome, truth, guess in self.tests:
+            up, down = chances(self.guard, guess - truth, 1), chances(self.guard, truth - guess, -1)
+            above = above * (up if outcome > 0 else 1 - up)
+            below = below if outcome > 0 else below * (down if outcome < 0 else 1 - down)
+            if outcome and noisy:
+                total += float(noise.log_pmf(MEASURED - truth))
+            elif outcome and truth != MEASURED:
+                return -inf
+        chance = float(above.sum() * below.sum())
+        return total + log(chance) if chance else -inf
+
+    @property
+    def guesses(self) -> tuple[int, ...]:
+        return tuple(guess for _, _, guess in self.tests)
 
 
 @dataclass(frozen=True)

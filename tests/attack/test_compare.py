@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow
 import pytest
 from sqlglot import exp
@@ -103,10 +104,42 @@ def asked(session: dv.Session, seen: Seen) -> None:
         lambda: [session.histogram("age", **pay)],
         lambda: [session.count(**pay)],
     ]
+    noted(questions, seen)
+
+
+def asked_more(session: dv.Session, seen: Seen) -> None:
+    """Ask workloads: trees, moments, tables of several columns, groups, and all together."""
+    noise = dv.Geometric("0.1")
+    tables: list[Any] = [("sex", "life"), ("life",)]
+    questions: list[Callable[[], list[Any]]] = [
+        lambda: [session.ranges("age", noise=noise)],
+        lambda: [session.quantiles("pay", ["0.1", "0.9"], by="sex", noise=noise)],
+        lambda: [session.median("age", noise=noise)],
+        lambda: session.batch([dv.Minimum("age"), dv.Maximum("pay", by=("life",))], noise=noise),
+        lambda: [session.variance("pay", noise=noise)],
+        lambda: [session.std("age", by="sex", noise=noise)],
+        lambda: [session.mean("age", by="sex", spend=dv.Budget.pure(1))],
+        *(
+            lambda way=way: [session.marginals(tables=tables, strategy=way, noise=noise)]  # type: ignore[misc]
+            for way in ("plain", "joint", "residuals")
+        ),
+        lambda: session.workload(
+            [dv.Histogram("sex"), dv.Ranges("age"), dv.Variance("pay")], spend=dv.Budget.pure(1)
+        ),
+        lambda: [session.sql("SELECT sex, MEDIAN(age), STDDEV_POP(pay) FROM data GROUP BY sex", noise=noise)],
+        lambda: [session.sql("SELECT MEDIAN(age / (age - 35)) FROM data", noise=noise)],
+        lambda: [session.variance("pay", low=0, high=2**40, step="0.001", noise=noise)],
+        lambda: [session.median("age", noise=noise)],
+    ]
+    noted(questions, seen)
+
+
+def noted(questions: list[Callable[[], list[Any]]], seen: Seen) -> None:
     for ask in questions:
         try:
             for answer in ask():
-                shape = (type(answer).__name__, answer.table.num_rows, answer.table.column_names)
+                frame = answer.to_pandas()
+                shape = (type(answer).__name__, len(frame), list(frame.columns))
                 seen.shapes.append((*shape, answer.charge, str(answer.remaining), answer.stored))
         except DovetailError as error:
             seen.errors.append(f"{type(error).__name__}: {error}")
@@ -129,6 +162,7 @@ def observed(
     monkeypatch.setattr(DuckDB, "_spelled", recorded)
     # The noise is replayed: both runs draw the same.
     monkeypatch.setattr(mechanism, "draws", lambda noise, cells: [7 * cell - 3 for cell in range(cells)])
+    monkeypatch.setattr(mechanism, "sample", lambda noise, shape: np.full(shape, 7))
     caplog.clear()
     with (
         caplog.at_level(logging.DEBUG),
@@ -179,11 +213,29 @@ def test_one_more_row_changes_no_sql_no_event_no_error_no_line_and_no_shape(
     assert with_it.events == without.events
 
 
+@pytest.mark.parametrize(
+    "kind", ["extreme numbers", *(pytest.param(each, marks=pytest.mark.slow) for each in list(EXTRA)[2:])]
+)
+def test_one_more_row_changes_nothing_that_a_workload_shows(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    without = observed(None, tmp_path / "a.ledger", monkeypatch, caplog, asked_more)
+    with_it = observed(EXTRA[kind], tmp_path / "b.ledger", monkeypatch, caplog, asked_more)
+    assert (len(without.sql) > 15, len(without.errors), len(without.shapes)) == (True, 2, 16), without.errors
+    assert with_it == without
+
+
 def from_the_rows(session: dv.Session, seen: Seen) -> None:
     """Take the keys from the rows: the classic mistake."""
     rows = session.source.data
     answer = session.histogram("sex", keys=rows["sex"].unique(), noise=NOISE)
     seen.shapes.append(answer.table.num_rows)
+
+
+def bounds_from_the_rows(session: dv.Session, seen: Seen) -> None:
+    """Take a bound of a tree from the rows."""
+    most = max(age for age in session.source.data["age"].to_pylist() if age is not None)
+    session.ranges("age", low=0, high=most, step=1, noise=NOISE)
 
 
 def by_the_truth(session: dv.Session, seen: Seen) -> None:
@@ -223,7 +275,7 @@ def test_a_derived_column_that_fails_on_a_row_is_seen(
     assert with_it.events != without.events
 
 
-@pytest.mark.parametrize("mistake", [from_the_rows, by_the_truth])
+@pytest.mark.parametrize("mistake", [from_the_rows, bounds_from_the_rows, by_the_truth])
 def test_the_comparison_sees_what_depends_on_the_rows(
     mistake: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -72,6 +72,7 @@ def mutate(file: str, home: Path, made: Mutation) -> bool:
 
 def live_functions(module: str, code: CodeType) -> list[FunctionType]:
     """Return the functions that were made from the code at this place, whatever wraps or registers them."""
+    gc.unfreeze()  # the tests freeze what they have loaded, and what is frozen is not listed
     return [
         each
         for each in gc.get_objects()

@@ -1,4 +1,4 @@
-"""An explanation of a mutant that lives ends with the line that it is about."""
+"""Mutants can be made, and an explanation of one that lives ends with the line that it is about."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import dovetail
+from dovetail.check import positive
+from mutants.campaign import in_fork, live_functions
 from mutants.mutations import named_mutations
 from mutants.report import explanations
 
@@ -19,3 +21,8 @@ def test_every_explanation_is_about_a_mutant_of_the_code_as_it_is() -> None:
     for file, names in by_file.items():
         text = (HOME / file).read_text(encoding="utf-8")
         assert names <= {name.rpartition(" #")[0] for name, _ in named_mutations(file, text)}
+
+
+def test_the_functions_to_mutate_are_found_in_a_run_of_the_tests() -> None:
+    """In a fork, as in a campaign: what the tests have frozen stays frozen here."""
+    assert in_fork(lambda: int(live_functions(positive.__module__, positive.__code__) != [positive]), 60) == 0

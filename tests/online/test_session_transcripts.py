@@ -6,10 +6,9 @@ out of the real tests by replayed bits; thresholds are summed out, each side on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
-from math import inf, log
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,42 +17,12 @@ import pytest
 
 import dovetail as dv
 from dovetail.online import Guard, first_measurement, session_runs, sparse_vector
-from online_transcripts import chances, window
+from online_transcripts import HEARD_ROWS, MEASURED, Heard
 
 pytestmark = pytest.mark.slow
 SCHEMA = dv.Schema([dv.Column("c", "integer", values=[0, 1])])
 TABLES = [(), (0,), (1,), (0, 1), (1, 1)]
 SCRIPTS = list(product((0, 1, -1), repeat=2))
-# What the run hears of the number of rows, and what a firing measures.
-ROWS, MEASURED = 2, 1
-
-
-@dataclass
-class Heard:
-    """One transcript on one table: what was tested and measured, and what was paid."""
-
-    guard: Guard
-    rows: int
-    paid: float
-    tests: list[tuple[int, int, int]] = field(default_factory=list)  # outcome, truth, guess
-    public: tuple[Any, ...] = ()
-
-    def log_chance(self, noisy: bool = True) -> float:
-        """Return the log of the transcript's probability; broken, a firing tells the true number."""
-        above, below = window(self.guard)[1], window(self.guard)[1]
-        noise = self.guard.answer_noise
-        assert noise is not None
-        total = float(noise.log_pmf(ROWS - self.rows))
-        for outcome, truth, guess in self.tests:
-            up, down = chances(self.guard, guess - truth, 1), chances(self.guard, truth - guess, -1)
-            above = above * (up if outcome > 0 else 1 - up)
-            below = below if outcome > 0 else below * (down if outcome < 0 else 1 - down)
-            if outcome and noisy:
-                total += float(noise.log_pmf(MEASURED - truth))
-            elif outcome and truth != MEASURED:
-                return -inf
-        chance = float(above.sum() * below.sum())
-        return total + log(chance) if chance else -inf
 
 
 def heard(folder: Path, table: tuple[int, ...], script: tuple[int, ...], rule: Any) -> Heard:
@@ -72,7 +41,7 @@ def heard(folder: Path, table: tuple[int, ...], script: tuple[int, ...], rule: A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_vector, "verdict", verdict)
         patch.setattr(sparse_vector, "measure", measure)
-        patch.setattr(first_measurement, "measure", lambda guard, truth: ROWS)
+        patch.setattr(first_measurement, "measure", lambda guard, truth: HEARD_ROWS)
         data = pyarrow.table({"c": pyarrow.array(table, pyarrow.int64())})
         place = folder / f"{len(list(folder.iterdir()))}.ledger"
         with dv.Session(
@@ -133,10 +102,7 @@ def test_what_is_told_depends_on_outcomes_alone(transcripts: Any) -> None:
     """Guesses, answers and the hypothesis are the same on all tables where the tests say the same."""
     _, found = transcripts
     for script in SCRIPTS:
-        seen = {
-            (found[table, script].public, tuple(guess for _, _, guess in found[table, script].tests))
-            for table in TABLES
-        }
+        seen = {(found[table, script].public, found[table, script].guesses) for table in TABLES}
         assert len(seen) == 1
 
 

@@ -39,6 +39,8 @@ QUERIES = {
     "median day": dv.Median("day"),
     "variance": dv.Variance("x"),
     "deviation by group": dv.Std("x", by=("k",), sample=True),
+    "mean": dv.Mean("x"),
+    "linear": dv.Linear("k", {"a": 1, "b": "-1/2"}, "1/2"),
 }
 ROWS = [(value, k) for value in (None, -1, 2, 7) for k in "ab"]
 NOISE = Geometric("0.5")
