@@ -48,7 +48,8 @@ def _row(option: Any) -> str:
     one_of = "/".join(one.value for one in type(default)) if isinstance(default, Enum) else ""
     value = option.metavar or one_of
     shown = "" if default in (None, False) else f" Default: {default}."
-    return f"| `{f'{option.opts[0]} {value}'.strip()}` | {_cell(option.help)}{shown} |"
+    names = "/".join((option.opts[0], *option.secondary_opts))
+    return f"| `{f'{names} {value}'.strip()}` | {_cell(option.help)}{shown} |"
 
 
 def _cell(text: str) -> str:

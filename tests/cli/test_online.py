@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dovetail.cli.app import app
-from dovetail.cli.descriptions import body_in_words
 from dovetail.ledger import Ledger
+from dovetail.ledger.entry_words import body_in_words
 
 Run = Any
 SCHEMA = """schema = "dovetail.schema/1"

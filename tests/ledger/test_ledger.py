@@ -147,7 +147,7 @@ def test_the_statement_says_who_asked_what_when_and_what_remains(
     assert shown.standings[0].spent == TENTH.times(3)
     text = str(shown)
     assert "visits: epsilon at most 1 in the worst case" in text
-    assert "remains epsilon 0.7" in text
+    assert "remains  epsilon 0.7" in text
     states = {entry.what: entry.state for entry in shown.entries}
     assert states["count of visits"] == "answered"
     assert states["interrupted"] == "reserved, no answer"

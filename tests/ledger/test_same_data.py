@@ -163,7 +163,7 @@ def test_a_vintage_says_which_rows_they_are_and_pays_from_its_own(tmp_path: Path
             with pytest.raises(dv.BudgetExceeded, match="but only epsilon 0"):
                 session.count(where="ward = '2'", noise=COST)
     with Ledger.open(place) as ledger:
-        assert "remains epsilon 0 of jan" in str(ledger.show())
+        assert "remains  epsilon 0 of jan" in str(ledger.show())
         assert "answered (feb)" in str(ledger.show())
         ledger.verify()
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dovetail.query.question_words import question_in_words
+
 from .chart import MOST_ROWS, draw
-from .descriptions import protected_in_words, question_in_words
+from .descriptions import protected_in_words
 from .noise_syntax import spelled
 from .terminal import plain_json, printable, say, stdout, table
 

@@ -12,6 +12,7 @@ from dovetail.privacy.budget import Budget, Remaining
 from dovetail.privacy.charge import Charge
 
 from .balances import Row, balance, budget_of, most_spent, spent_of
+from .entry_words import body_in_words
 from .grants import grants_of
 from .principals import all_principals
 from .registry import first_name
@@ -75,20 +76,20 @@ class Statement:
     def __str__(self) -> str:
         lines = []
         for one in self.standings:
-            lines += [f"{one.name}: {one.budget}", f"  spent   {one.spent}", f"  remains {one.remaining}"]
+            lines += [f"{one.name}: {one.budget}", f"  spent    {one.spent}", f"  remains  {one.remaining}"]
             lines += [] if one.protects is None else [f"  protects {one.protects}"]
-            lines += [f"  remains {rest} of {label}" for label, rest in one.vintages]
+            lines += [f"  remains  {rest} of {label}" for label, rest in one.vintages]
         for each in self.shares:
             limit = f"{each.allotment} ({each.state})" if each.state else str(each.allotment)
             lines += [f"{each.analyst} may ask about {each.dataset}: {limit}"]
-            lines += [f"  spent   {each.spent}", f"  remains {each.remaining}"]
+            lines += [f"  spent    {each.spent}", f"  remains  {each.remaining}"]
         rows = [("no.", "when (UTC)", "who", "what", "state", "charge")]
         rows += [
             (
                 str(e.sequence),
                 e.at[:19],
                 e.analyst,
-                e.what[:_SHOWN],
+                _in_words(e),
                 e.state,
                 str(e.charge) if e.charge else "-",
             )
@@ -100,6 +101,13 @@ class Statement:
             for row in rows
         ]
         return "\n".join(lines)
+
+
+def _in_words(entry: StatementEntry) -> str:
+    """Return an entry as one short line; a question may hold text that a terminal would obey."""
+    text = entry.what if entry.body is None else body_in_words(entry.body)
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 # The events that a curator wants to see.
@@ -211,6 +219,8 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[i
             what = f"grant to {who[content['principal']]}: {Budget.from_dict(content['allotment'])}"
         case "principal":
             what = f"{content['role']} added: {who[row.sequence]}"
+        case "disjoint":
+            what = "vintages declared disjoint"
         case _:
             told = (
                 content[name] for name in ("name", "label", "version", "role", "path") if content.get(name)

@@ -15,10 +15,10 @@ import pyarrow
 import pytest
 
 import dovetail as dv
-from dovetail.cli.descriptions import body_in_words
 from dovetail.engines import Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.ledger.entry_words import body_in_words
 from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Schema

@@ -9,12 +9,13 @@ import typer
 from dovetail.check import integer
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import data_named, ledger_place
-from dovetail.cli.descriptions import body_in_words
 from dovetail.cli.ledger_options import Copy, Dataset, Limit, Place, Witness, only_dataset, open_ledger
+from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.options import Csv, Json, Neighbour, Neighbours, Rows, Table, Unit, examples
 from dovetail.cli.terminal import note, printable, say, stdout
 from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.ledger.entry_words import body_in_words
 
 from . import ledger_people, ledger_upkeep, ledger_vintages
 
@@ -172,7 +173,7 @@ def _print(statement: Statement, place: str) -> None:
             str(entry.sequence),
             entry.at[:16].replace("T", " "),
             printable(entry.analyst),
-            printable(entry.what if entry.body is None else body_in_words(entry.body)),
+            printable(entry.what if entry.body is None else body_in_words(entry.body, spelled)),
             entry.state,
             "" if entry.charge is None else "\n".join(map(" ".join, entry.charge.figures().items())),
         )
