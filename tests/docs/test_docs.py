@@ -140,8 +140,16 @@ def test_the_runner_notices_a_page_that_is_wrong(tmp_path: Path) -> None:
 
 
 def test_the_table_of_variances_is_what_the_script_prints() -> None:
-    made = runpy.run_path(str(DOCS / "pictures" / "noise.py"))["table"]()
-    assert made in (DOCS / "noise.md").read_text(encoding="utf-8")
+    """A design is searched in floats, so it differs a little from processor to processor."""
+    page = (DOCS / "noise.md").read_text(encoding="utf-8")
+    made = runpy.run_path(str(DOCS / "pictures" / "noise.py"))["table"]().splitlines()
+    printed = page[page.index(made[0]) :].splitlines()[: len(made)]
+    for fresh, shown in zip(made[2:], printed[2:], strict=True):
+        name, variance, worst = (cell.strip() for cell in fresh.strip("|").split("|"))
+        told, told_variance, told_worst = (cell.strip() for cell in shown.strip("|").split("|"))
+        assert name == told
+        assert float(variance) == pytest.approx(float(told_variance), rel=0.005)
+        assert worst == told_worst == "none" or float(worst) == pytest.approx(float(told_worst), rel=0.05)
 
 
 def test_what_readme_shows_as_measured_is_on_the_page_of_measurements() -> None:
