@@ -156,6 +156,9 @@ def test_a_goal_out_of_reach_says_how_near_one_can_get() -> None:
         {"epsilon": "1e-50", "delta": "1e-6", "queries": 10},
         {"epsilon": 10**6, "delta": "1e-6", "queries": 10},
         {"epsilon": 1, "delta": "1e-300", "queries": 100},
+        {"epsilon": 1, "delta": "1e-400", "queries": 5},
+        {"within": 5, "delta": "1e-400", "queries": 5},
+        {"within": 5, "minimise": ("epsilon", "1e-400"), "queries": 5},
         {"epsilon": 1, "delta": "0.999", "queries": 5},
         {"zeta": "1e-9"},
         {"epsilon": 1, "delta": "1e-6", "queries": 10, "break_point": 10**6},
@@ -214,6 +217,14 @@ def test_the_public_name_is_the_function_of_the_package() -> None:
 def test_what_makes_no_sense_is_refused_by_name(arguments: dict[str, object], name: str) -> None:
     with pytest.raises(InvalidParameter, match=f"^{name}"):
         design(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [(1, "a factor 2.72."), (699, "a factor 3.74e+303."), (1000, "a factor exp(1000).")],
+)
+def test_the_factor_of_the_worst_case_is_never_too_small(epsilon: int, factor: str) -> None:
+    assert factor in design(epsilon=epsilon).explain()
 
 
 def test_the_explanation_fits_a_screen_and_states_both_guarantees() -> None:

@@ -144,3 +144,9 @@ def test_updates_are_up_to_a_million() -> None:
     assert _chosen_updates(0, 1) == _chosen_updates("auto", 1) == 0
     with pytest.raises(InvalidParameter, match="updates"):
         _chosen_updates(10**6 + 1, None)
+
+
+def test_a_delta_below_all_floats_buys_what_a_pure_budget_buys() -> None:
+    tiny = design_online((9, 2, 2), queries=100, budget=Budget.approximate(1, "1e-400"))
+    pure = design_online((9, 2, 2), queries=100, budget=Budget.pure(1))
+    assert (tiny.base, tiny.base_noise, tiny.charge) == (pure.base, pure.base_noise, pure.charge)

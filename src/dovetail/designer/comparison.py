@@ -36,6 +36,8 @@ _CLOSE = 1e-9
 # How near to the level a row must come to count as matched.
 _MET = 1e-6
 _WIDEST = 1e5
+# Smaller ones are not told apart.
+_LEAST_DELTA = 1e-300
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,10 @@ def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss],
     if not isinstance(at, tuple | list) or len(at) != 3:
         raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)
     epsilon = check.positive("at[0]", at[0])
-    delta = check.probability("at[1]", at[1])
+    delta = check.within("at[1]", check.probability("at[1]", at[1]), _LEAST_DELTA, 1)
     queries = check.integer("at[2]", at[2], 1, 10**9)
     name = f"epsilon {float(epsilon):g}, delta {float(delta):g} for {queries} queries"
-    return (lambda loss: log(max(loss.compose(queries).delta(epsilon), 1e-300)) - log(delta)), 0.0, name
+    return (lambda loss: log(max(loss.compose(queries).delta(epsilon), _LEAST_DELTA)) - log(delta)), 0.0, name
 
 
 def _row(name: str, noise: Noise | PrivacyLoss, cost: Callable[[PrivacyLoss], float], level: float) -> Row:

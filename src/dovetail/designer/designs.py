@@ -32,6 +32,7 @@ _WORTH_STEPS = 0.01
 _BARS = (0.5, 0.95, 0.99)
 _WIDTH = 30
 _POINTS = 60
+_LARGEST_POWER = 700
 
 
 @dataclass(frozen=True)
@@ -327,8 +328,8 @@ def _promise(design: Design, task: Task) -> list[str]:
 
 
 def _factor(epsilon: float) -> str:
-    """Return exp(epsilon) in three digits, rounded up."""
-    return upper_figure(exp(min(epsilon, 700)), 3)
+    """Return exp(epsilon) in three digits, rounded up, or in words where no float is as large."""
+    return upper_figure(exp(epsilon), 3) if epsilon < _LARGEST_POWER else f"exp({upper_figure(epsilon)})"
 
 
 def picture(design: Design) -> Any:

@@ -131,6 +131,7 @@ def read_task(
     small = None if delta is None else check.within("delta", delta, 0, 1, "Give a small number such as 1e-6.")
     if small is not None and (zeta is not None or small == 1):
         raise InvalidParameter("delta", delta, "a number below 1 beside epsilon", "Leave it out for zeta.")
+    small = small and told_apart(small)
     first_break = None if break_point is None else check.integer("break_point", break_point, 1, 10**15)
     most = check.integer("pieces", pieces, 1, MOST_PIECES)
     if first_break is not None and most == 1:
@@ -153,6 +154,15 @@ def read_task(
         shifts=_shifts(sensitivity),
         steps=bool(steps),
     )
+
+
+def told_apart(delta: Fraction) -> Fraction:
+    """Return a delta, or 0 where no float is as small: whatever keeps 0 keeps it, too.
+
+    >>> told_apart(Fraction(1, 4)), told_apart(Fraction(1, 10**400))
+    (Fraction(1, 4), Fraction(0, 1))
+    """
+    return delta if float(delta) else Fraction(0)
 
 
 def _goals(goals: Any, within: Any, probability: Any, cells: Any) -> tuple[Goal, ...]:
@@ -184,5 +194,5 @@ def _measure(minimise: Any, has_budget: bool) -> tuple[str, Fraction | None]:
         if has_budget and name == "outside":
             return "outside", Fraction(Goal(number).within)
         if not has_budget and name == "epsilon":
-            return "epsilon", check.probability("minimise[1]", number)
+            return "epsilon", told_apart(check.probability("minimise[1]", number)) or None
     raise InvalidParameter("minimise", minimise, "a measure that fits the goal", _MEASURE)

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from dovetail import check
 from dovetail.check import Real
+from dovetail.designer.goal import told_apart
 from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
@@ -166,6 +167,8 @@ def design_online(
     level = check.within("promise", promise, "0.5", "0.999999999")
     form = check.choice("form", form, ("point", "subset"))  # type: ignore[assignment]
     moved = 1 if neighbours == "add-remove" else 2
+    if budget.currency == "approximate" and not told_apart(budget.delta_limit):
+        budget = Budget.pure(budget.epsilon_limit)
     listed = tuple(forecasts(sizes, asked, columns, form, budget, moved))
     chosen = _chosen_base(sizes, base, listed)
     number = _chosen_updates(updates, chosen)
