@@ -276,3 +276,6 @@ def test_a_tiny_epsilon_is_refused_or_costs_a_whole_unit(session: dv.Session) ->
         assert session.price(dv.Count(), noise=dv.Geometric(rate)).epsilon_units == 1
     refused(lambda: session.count(noise=dv.Geometric("1e-30")))
     refused(lambda: dv.Geometric("1e-400"))
+    for spend in (dv.Budget.pure("9.9e-10"), dv.Budget.zeta("1e-10", max_epsilon=1)):
+        with pytest.raises(dv.InvalidParameter, match=r"spend=.*must be at least 1e-9"):
+            session.count(spend=spend)

@@ -113,11 +113,13 @@ def test_without_a_grant_nobody_asks_where_grants_are_needed(
     assert isinstance(made, Reservation)
     granted.settle(made, "7")
     ledger.people.add("bob")
-    ledger.people.add("cyd")
+    number = ledger.people.add("cyd").id
     soon = datetime.now(UTC) + timedelta(hours=1)
     ledger.people.grant("cyd", "visits", Budget.pure("0.1"), expires=soon)
     assert isinstance(granted.reserve(asked(analyst="cyd")), StoredAnswer)
+    assert len(ledger.people.granted(number)) == 1
     monkeypatch.setattr(keys.chain, "now", lambda: soon)
+    assert ledger.people.granted(number) == set()
     head, said = ledger.head, set()
     for analyst in ("bob", "nobody", "cyd"):
         for ask in (granted.reserve, granted.stored):

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 from dovetail.answers.plan import parts_per_slot
+from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.privacy import Budget
 from dovetail.query.checked_query import CheckedQuery
@@ -173,4 +174,7 @@ def price_of(spend: Budget, budget: Budget) -> Budget:
         return Budget.approximate(spend.epsilon_limit, delta)
     limits = [spend.epsilon_limit, *([] if spend.zeta_limit is None else [spend.zeta_limit])]
     # Whole units of a ledger, so that the charge is not one unit above the price.
-    return Budget.pure(whole_units(min(limits)))
+    units = whole_units(min(limits))
+    if not units:
+        raise InvalidParameter("spend", spend, "at least 1e-9, the unit in which charges are counted")
+    return Budget.pure(units)
