@@ -85,7 +85,8 @@ class Client:
         key, begun = f"{self.name}-{self._number}", time.monotonic()
         while True:
             reply = await self._sent(kind, path, body, key)
-            if reply is not None and reply.status_code not in (202, 503):
+            # 408: the body came too slowly from a busy machine; an earlier attempt may be charged already.
+            if reply is not None and reply.status_code not in (202, 408, 503):
                 break
             await asyncio.sleep(0.5)
         self._seen.seconds[kind].append(time.monotonic() - begun)

@@ -13,14 +13,16 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, QueuePool, create_engine
 
 from dovetail import postgresql
 from dovetail.errors import LedgerBusy, LedgerError
 from dovetail.ledger import Ledger
 from dovetail.ledger import verify as verification
+from dovetail.ledger.failures import translated
 from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
+from dovetail.service.problems import status_of
 from ledger_cases import TENTH, asked
 
 
@@ -59,6 +61,26 @@ def test_a_held_ledger_is_busy_after_patience_and_nothing_is_spent(location: str
         assert account.spent() == Charge.zero()
         waiting.reserve(asked())
         assert account.spent() == TENTH
+
+
+def test_a_ledger_whose_connections_are_all_in_use_is_busy(tmp_path: Path) -> None:
+    """Many threads wait for one of a few connections; who waits too long can try again."""
+    engine = create_engine(
+        f"sqlite:///{tmp_path / 'some.db'}",
+        poolclass=QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=0.01,
+    )
+    with (
+        engine.connect(),
+        pytest.raises(LedgerBusy, match="in use") as refused,
+        translated("some"),
+        engine.connect(),
+    ):
+        pass
+    assert status_of(refused.value) == 503
+    engine.dispose()
 
 
 def test_a_server_that_accepts_and_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,8 +159,10 @@ FORK = """
 import os, sys
 from dovetail.ledger import Ledger
 from dovetail.ledger import verify as verification
+from dovetail.ledger.failures import translated
 from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
+from dovetail.service.problems import status_of
 from dovetail.release.account import Request
 
 ledger = Ledger.create(sys.argv[1])
@@ -187,8 +211,10 @@ from pathlib import Path
 from dovetail.errors import LedgerError
 from dovetail.ledger import Ledger
 from dovetail.ledger import verify as verification
+from dovetail.ledger.failures import translated
 from dovetail.ledger.replay import Replay
 from dovetail.privacy import Budget, Charge
+from dovetail.service.problems import status_of
 from dovetail.release.account import Request
 
 path = Path(sys.argv[1])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerUnavailable
 from dovetail.postgresql import failure_of
@@ -40,6 +41,10 @@ def translated(place: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         # Python's driver stumbles over SQLite's own report of the damage.
         raise LedgerCorrupt(f"The ledger {place} is damaged.", "Restore it from a backup.") from error
+    except NoConnectionLeft as error:
+        raise LedgerBusy(
+            f"All connections to the ledger {place} are in use.", "Nothing was spent by this call; try again."
+        ) from error
     except SQLAlchemyError as error:
         raise LedgerError(f"The ledger {place} cannot be used: {type(error).__name__}.") from error
     except Exception as error:
