@@ -71,6 +71,18 @@ def test_forecasts_are_those_measured_on_adult() -> None:
     assert 25 < errors["histogram"] * 0.8 < 45
 
 
+def test_a_histogram_errs_by_the_noise_of_the_cells_that_a_question_adds_up() -> None:
+    shape, budget = (2, 3, 2, 2, 2), Budget.pure(2)
+    (found,) = (each for each in forecasts(shape, 9, 2, "subset", budget, 1) if each.name == "histogram")
+    cells = [
+        indicator(
+            shape, {a: np.arange(shape[a]) < v for a, v in zip(each.axes, each.values, strict=True)}
+        ).sum()
+        for each in public_questions(shape, 2, "subset")
+    ]
+    assert found.error == pytest.approx(deviation(budget, 1) * np.sqrt(np.mean(cells)))
+
+
 @pytest.mark.parametrize(
     ("queries", "expected"), [(2, "plain"), (1000, "3-way")], ids=["few questions", "many questions"]
 )
