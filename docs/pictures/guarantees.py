@@ -68,7 +68,7 @@ def picture() -> Any:
         ylabel="probability",
         xlim=(0, 1.15),
         ylim=(0, 1.05),
-        title="An answer gives away more than t",
+        title="The loss of one answer exceeds t",
     )
     left.annotate("▲ zeta", (0.36, 0.03), fontsize=9)
     right.set(xlabel="epsilon", ylabel="delta", title="One use is (epsilon, delta)-private", ylim=(1e-5, 1))

@@ -102,7 +102,7 @@ def words(folder: Path) -> Any:
         right.plot(rows[1:], noise.sf(shown_from - 1 - rows[1:]), color=colour, label=_named(noise))
     right.set_xlabel("rows with this word")
     right.set_ylabel("probability of being found\n(delta = 1e-9)")
-    right.legend(frameon=False, fontsize=9)
+    right.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncol=3)
     return _bare(figure, left, right)
 
 

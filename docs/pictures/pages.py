@@ -83,10 +83,13 @@ def odds(_: dv.Session) -> Any:
     for epsilon in EPSILONS:
         sure = 100 / (1 + exp(-epsilon))
         ax.plot(epsilon, sure, "o", color=BLUE, ms=4)
-        ax.annotate(f"{sure:.1f} %", (epsilon, sure), (4, -11), textcoords="offset points", fontsize=8)
+        # Above the curve where the other one comes near.
+        place = (4, -11) if epsilon <= 2 else (-14, 5)
+        ax.annotate(f"{sure:.1f} %", (epsilon, sure), place, textcoords="offset points", fontsize=8)
     ax.set_xlabel("epsilon of all that is published")
     ax.set_ylabel("the guess after, at most (%)")
-    ax.set_ylim(0, 104)
+    ax.set_ylim(0, 110)
+    ax.set_yticks(range(0, 101, 20))
     ax.legend(loc="lower right", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     return figure

@@ -268,7 +268,7 @@ def test_zeta_never_stands_without_the_worst_case(run) -> None:
         ),
         (("--within", "5", "--probability", "95"), "95 % is written 0.95."),
         (("--within", "5", "--epsilon", "1"), "--within and --epsilon or --zeta are different ways to pay."),
-        (("--where", "region = north", "--within", "5"), "stand in single quotes"),
+        (("--where", "region = north", "--within", "5"), "in single quotes"),
         (("--by", "Age", "--bins", "age=month", "--within", "5"), "--bins age=0,18,65,120"),
         (
             ("--where", "region = 'north", "--within", "5"),

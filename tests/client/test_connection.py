@@ -105,7 +105,7 @@ def test_a_service_that_stays_busy_says_so_itself(slept: list[float]) -> None:
 
 def test_a_key_goes_to_its_service_only() -> None:
     service = Service(httpx2.Response(302, headers={"Location": "https://elsewhere.test/"}))
-    with pytest.raises(errors.DataError, match="answered 302"):
+    with pytest.raises(errors.DataError, match="status 302"):
         connected(service).get("/v1/me")
     assert [each.url.host for each in service.asked] == ["counts.test"]
     assert service.asked[0].headers["Authorization"] == f"Bearer {KEY}"
@@ -171,5 +171,5 @@ def test_every_error_is_read_back() -> None:
 
 def test_a_reply_of_something_else_is_told_as_such() -> None:
     service = Service(httpx2.Response(200, text="<html>a login page</html>"))
-    with pytest.raises(errors.DataError, match="not as a Dovetail service does"):
+    with pytest.raises(errors.DataError, match="not that of a Dovetail service"):
         connected(service).get("/v1/me")

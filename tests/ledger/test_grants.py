@@ -74,7 +74,7 @@ def test_an_allotment_is_in_the_currency_of_the_dataset(ledger: Ledger, budget: 
     }
     for currency, allotment in small.items():
         if currency != budget.currency:
-            with pytest.raises(InvalidParameter, match="own currency"):
+            with pytest.raises(InvalidParameter, match="of the same kind as"):
                 ledger.people.grant("ann", "visits", allotment)
     ledger.people.grant("ann", "visits", small[budget.currency])
     account.reserve(asked(charge=Charge.approximate("0.1")))

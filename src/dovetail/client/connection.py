@@ -97,10 +97,10 @@ def _address(http: Any, url: object) -> str:
     except http.InvalidURL:
         raise InvalidParameter("url", url, allowed) from None
     if read.scheme not in ("http", "https") or not read.host or read.userinfo or read.query:
-        raise InvalidParameter("url", url, allowed, "The key is given apart from it.")
+        raise InvalidParameter("url", url, allowed, "Give the key separately.")
     if read.scheme == "http" and not _loopback(read.host):
         raise InvalidParameter(
-            "url", url, "an https address", "Over plain HTTP, anybody on the way could read the key."
+            "url", url, "an https address", "Over plain HTTP, anyone along the way could read the key."
         )
     return str(read.copy_with(fragment=None)).rstrip("/")
 
@@ -131,8 +131,8 @@ def _told(reply: Any) -> dict[str, Any]:
     if isinstance(body, dict) and "code" in body:
         raise read_error(body)
     raise DataError(
-        f"The address answered {reply.status_code}, and not as a Dovetail service does.",
-        "Check the address, and what stands in front of the service.",
+        f"The reply from this address (status {reply.status_code}) is not that of a Dovetail service.",
+        "Check the address, and any proxy in front of the service.",
     )
 
 

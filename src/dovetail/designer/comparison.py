@@ -153,7 +153,9 @@ def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss],
         )
         level = cost(_loss(first))
         if level == inf:
-            raise InvalidParameter("noises", first, f"led by one whose {at} is finite", "Put another first.")
+            raise InvalidParameter(
+                "noises", first, f"such that the first one's {at} is finite", "Put another first."
+            )
         return cost, level, f"{at} {upper_figure(level)}"
     if not isinstance(at, tuple | list) or len(at) != 3:
         raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)

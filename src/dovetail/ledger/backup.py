@@ -35,9 +35,7 @@ def keep_copy(ledger: Path) -> Iterator[None]:
     """Keep a copy beside a ledger that is about to be changed; if that fails, the ledger is as it was."""
     target = ledger.with_name(ledger.name + ".version1")
     if target.exists():
-        raise LedgerError(
-            f"{target} is there already, perhaps the copy of an earlier attempt.", "Move it away first."
-        )
+        raise LedgerError(f"{target} already exists, perhaps from an earlier attempt.", "Move it away first.")
     back_up(ledger, target)
     try:
         yield

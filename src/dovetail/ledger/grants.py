@@ -1,4 +1,4 @@
-"""Grants: an analyst may ask about a dataset, up to an allotment in the dataset's own currency."""
+"""Grants: an analyst may ask about a dataset, up to an allotment of the same kind as the dataset's budget."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def give(
         raise InvalidParameter(
             "allotment",
             allotment,
-            f"in the dataset's own currency ({budget})",
+            f"of the same kind as the dataset's budget ({budget})",
             "What is spent adds up in it.",
         )
     until = moment("expires", expires)

@@ -118,7 +118,7 @@ class Ledger:
         try:
             # An empty file is filled: whoever creates says that no ledger was kept there.
             if not create_store(store):
-                raise LedgerError(f"There is a ledger at {store.place} already.", OpenLedger())
+                raise LedgerError(f"There is already a ledger at {store.place}.", OpenLedger())
         except DovetailError:
             store.close()
             raise

@@ -159,4 +159,4 @@ def _compare_secrets(connection: Connection, replay: Replay) -> None:
 
 def _same(what: str, kept: Collection[Any], expected: Collection[Any]) -> None:
     if kept != expected:
-        raise LedgerCorrupt(f"The {what} that are kept are not those of the events.", "Restore a backup.")
+        raise LedgerCorrupt(f"The {what} on record do not match the events.", "Restore a backup.")

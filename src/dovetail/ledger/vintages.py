@@ -159,7 +159,7 @@ def declare_disjoint(writer: RecordWriter, dataset: int, by: int | None) -> None
         return
     if row["protects"] not in {protected(neighbours, None) for neighbours in NEIGHBOURS}:
         raise LedgerError(
-            f"This dataset protects {row['protects'] or 'nobody that was named yet'}.",
+            f"This dataset protects {row['protects'] or 'nobody in particular yet'}.",
             "Vintages can be disjoint only where single rows are protected; the rows of a person may lie in "
             "several, so charges add up.",
         )

@@ -195,7 +195,7 @@ class Online:
             return {key: self._untested(question) for key, question in rest.items()}
         raise UpdatesExhausted(
             f"No update of the run is left ({self.plan.updates} were paid for), so "
-            f"{len(rest)} questions were not answered; earlier answers can be had again.",
+            f"{len(rest)} questions were not answered; earlier answers are still available.",
             "Open another run, or take answers that are not checked.",
             asked=self._asked,
             updates=self.plan.updates,

@@ -138,7 +138,7 @@ def _budget(spend: Budget | None, standing: Standing) -> Budget:
     whole = standing.budget
     if spend is not None:
         if whole is not None and spend.currency != whole.currency:
-            raise InvalidParameter("spend", spend, f"in the currency of the budget, which is {whole}")
+            raise InvalidParameter("spend", spend, f"of the same kind as the budget, which is {whole}")
         return spend
     if whole is None:
         raise InvalidParameter("spend", None, "given where no budget is known", Give("spend"))

@@ -47,6 +47,6 @@ def _losses(left: Any, values: ArrayLike, masses: ArrayLike, zeta: float, worst:
         left.axvline(worst, color="tab:red", linestyle=":", label=f"worst case = {worst:.3g}")
     else:  # too far out to be drawn to scale
         left.plot([], [], color="tab:red", linestyle=":", label=f"worst case = {worst:.3g} (outside)")
-    left.set(xlabel="privacy loss", ylabel="probability", title="How much an answer gives away")
+    left.set(xlabel="privacy loss", ylabel="probability", title="Privacy loss of one answer")
     left.locator_params(axis="x", nbins=6)
     left.legend()

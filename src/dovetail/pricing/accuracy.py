@@ -41,7 +41,7 @@ def noises_reaching(
         high *= 2
         if high > _LARGEST:
             raise InvalidParameter(
-                "within", within, "an error that some noise keeps", "Ask for a larger one."
+                "within", within, "an error that some noise can meet", "Ask for a larger one."
             )
     low = high / 2
     while low > _LEAST and reached(low):

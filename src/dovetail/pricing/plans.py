@@ -68,7 +68,7 @@ def planned(payment: Payment, standing: Standing, neighbours: Neighbours) -> Pla
         if whole is not None:
             return whole
         if budget is None:
-            raise InvalidParameter("budget", None, "known where its whole is planned", Give("within"))
+            raise InvalidParameter("budget", None, "known where all of it is planned", Give("within"))
         noise = noise_of_budget(budget, slots, neighbours)
         return sketched_plan(noise, slots, neighbours, standing, session=True)
     if payment.within is None:

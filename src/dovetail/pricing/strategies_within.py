@@ -107,4 +107,4 @@ class _Family:
             if error > within:
                 step *= _BACK
             self._set(float(within / error) * step if error else 2.0)
-        raise InvalidParameter("within", within, "an error that some noise keeps", "Ask for a larger one.")
+        raise InvalidParameter("within", within, "an error that some noise can meet", "Ask for a larger one.")

@@ -84,7 +84,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A limit in the currency that the curator chose; made by `pure`, `approximate` or `zeta`."""
+    """A limit of the kind that the curator chose; made by `pure`, `approximate` or `zeta`."""
 
     currency: Currency
     epsilon_limit: Fraction
@@ -97,11 +97,13 @@ class Budget:
         if self.currency == "approximate":
             probability("delta", self.delta_limit, "Give far less than one over the number of people.")
         elif self.delta_limit != 0:
-            raise InvalidParameter("delta", self.delta_limit, "0 for this currency", Give("budget:delta"))
+            raise InvalidParameter(
+                "delta", self.delta_limit, "0 for this kind of budget", Give("budget:delta")
+            )
         if self.currency == "zeta":
             positive("zeta", self.zeta_limit, "Give a number such as 0.5.")
         elif self.zeta_limit is not None:
-            raise InvalidParameter("zeta", self.zeta_limit, "left out for this currency")
+            raise InvalidParameter("zeta", self.zeta_limit, "left out for this kind of budget")
 
     @classmethod
     def pure(cls, epsilon: Real) -> Budget:

@@ -74,7 +74,7 @@ def _(noise: DiscreteGaussian, shift: Fraction) -> Atoms:
             "sensitivity",
             step,
             f"at most {_WIDEST} times sigma, which is {noise.sigma}",
-            "Beyond, answers give everybody away. Stretch the noise to the sensitivity.",
+            "Beyond that, an answer would reveal everybody. Stretch the noise to the sensitivity.",
         )
     last = ceil(_REACH * noise.sigma)
     unit = step * noise.exponent

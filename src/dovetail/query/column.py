@@ -75,7 +75,7 @@ class Column:
             object.__setattr__(self, "values", public_values(reader, self.values))
 
     def in_words(self) -> str:
-        """Return what is declared of the column, for reading.
+        """Return what is declared about the column, for reading.
 
         >>> Column("age", "integer", low=0, high=120, step=1).in_words()
         'integer, from 0 to 120 in steps of 1'

@@ -139,7 +139,7 @@ class Quantiles:
                 "Ask for the discrete quantile: a day that a row has.",
             )
         if len(qs) > 1 and any(axis.field.name == "q" for axis in axes):
-            raise InvalidQuery("A column called q would stand twice in the answer.", "Ask for one quantile.")
+            raise InvalidQuery("A column called q would appear twice in the answer.", "Ask for one quantile.")
         measure = QuantileValues(steps, widths, qs, self.kind)
         return CheckedQuery(measure, axes, condition(self.where, table))
 

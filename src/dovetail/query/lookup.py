@@ -107,7 +107,7 @@ class Lookup:
         return dict(self.table)
 
     def derive(self, column: str, by: Field) -> LookedUp:
-        """Return a column of the table as one that is derived of the column `by` of the data."""
+        """Return a column of the table as one that is derived from the column `by` of the data."""
         if (column, by) not in self._made:
             mapping = self.values(column, by)
             self._made[column, by] = looked_up(by, self.name, column, self.kind(column), mapping)

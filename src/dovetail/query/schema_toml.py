@@ -110,7 +110,10 @@ def _lookup(name: str, entry: Any, folder: Path | None) -> Lookup:
     if file is not None:
         if folder is None:
             raise InvalidParameter(
-                f"lookups.{name}", "a file", "given with its rows", "A text from elsewhere reads no file."
+                f"lookups.{name}",
+                "a file",
+                "given with its rows",
+                "A schema that is sent as text must not name files.",
             )
         return Lookup(name, folder / file, entry["key"], entry.get("on"), file)
     columns = dict.fromkeys(column for row in rows for column in row)

@@ -202,7 +202,7 @@ def idempotency_key(request: Request) -> str:
             400,
             "missing-idempotency-key",
             "This request changes something, so it needs the header Idempotency-Key.",
-            "Give each request a random one, and its retries the same.",
+            "Choose a random one for each request, and repeat it in a retry.",
         )
     if not 0 < len(key) <= 200 or not key.isascii() or not key.isprintable():
         raise Refused(

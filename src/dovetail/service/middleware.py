@@ -66,7 +66,7 @@ class Middleware:
                 400,
                 "unknown-host",
                 "This service does not have that name.",
-                "Its operator adds names to `hosts`.",
+                "The operator can add names to `hosts`.",
             )
         query = exchange.scope.get("query_string", b"")
         if b"dvt_" in query or b"key=" in query.lower():

@@ -47,7 +47,7 @@ class Service:
         who = caller.principal.public if caller else f"from {request.client.host if request.client else ''}"
         if not self._rate.admits(who):
             raise Refused(
-                429, "too-many-requests", "These are too many requests.", "Try again a little later."
+                429, "too-many-requests", "There were too many requests.", "Try again a little later."
             )
 
     def visible(self, caller: Caller, name: str) -> ServedDataset:

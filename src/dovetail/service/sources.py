@@ -39,7 +39,7 @@ def opened_source(said: Mapping[str, Any], settings: Settings, name: str, schema
     if "connection" in said:
         address = settings.connections.get(said["connection"])
         if address is None:
-            raise DataError("The configuration has no connection of this name.", "Its operator adds it.")
+            raise DataError("The configuration has no connection of this name.", "The operator can add one.")
         return Source.of(address, name=name, schema=schema, table=said["table"])
     place = below_root(said, settings) if "root" in said else Path(said["path"])
     return Source.of(place, name=name, schema=schema, table=said.get("table"))
@@ -53,7 +53,7 @@ def opened_sources(
         return opened_source(said[0], settings, name, schema)
     opened = [opened_source(each, settings, name, schema) for each in said]
     if not all(isinstance(each.data, Path) and each.table is None for each in opened):
-        raise InvalidParameter("vintages", len(said), "one: only files are asked about together")
+        raise InvalidParameter("vintages", len(said), "one: only files can be asked about together")
     return Source.of([each.data for each in opened], name=name, schema=schema)
 
 

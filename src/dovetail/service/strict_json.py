@@ -36,7 +36,7 @@ def read_json(body: bytes, depth: int) -> Any:
         return value
     except (ValueError, RecursionError):
         raise Refused(
-            400, "invalid-body", "The body is not JSON in UTF-8, in which each member stands once."
+            400, "invalid-body", "The body must be JSON in UTF-8, without repeated members."
         ) from None
 
 
@@ -52,7 +52,7 @@ def check_depth(body: bytes, depth: int) -> None:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a member stands twice")
+        raise ValueError("a member appears twice")
     return members
 
 

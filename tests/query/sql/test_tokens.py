@@ -183,7 +183,7 @@ def test_every_word_that_the_parser_knows_can_be_repeated(place: str) -> None:
 def test_what_the_parser_takes_many_steps_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "JOINS", ())
     monkeypatch.setattr(joins, "JOINS", ())
-    with pytest.raises(UnsupportedSQL, match="too involved to be read"):
+    with pytest.raises(UnsupportedSQL, match="too complex to be read"):
         read_select("SELECT COUNT(*) FROM data" + " JOIN data" * 18, TABLE)
 
 
@@ -244,7 +244,7 @@ def test_what_a_derived_column_stands_for_is_not_spelled_without_end() -> None:
     with pytest.raises(InvalidQuery, match="derived columns too often"):
         read_where(" OR ".join(["big.v = 'a'"] * 9), table)
     branches = " ".join(f"WHEN big.v = 'a' AND a = {n} THEN {n}" for n in range(9))
-    with pytest.raises(UnsupportedSQL, match="too involved"):
+    with pytest.raises(UnsupportedSQL, match="too complex"):
         read_select(f"SELECT COUNT(*) FROM data GROUP BY CASE {branches} END", table)
     many = ", ".join(f"SUM(CASE WHEN a = {n} THEN 1 ELSE 0 END) AS s{n}" for n in range(151))
     with pytest.raises(UnsupportedSQL, match="More than 150 different aggregates"):

@@ -172,7 +172,7 @@ class Aggregates:
         if isinstance(node, exp.Column) or derives(node):
             name = self._name(node)
             if name not in self.by:
-                raise self.refuse(node, f"{name} must stand inside COUNT, SUM or AVG.", "Add it to GROUP BY.")
+                raise self.refuse(node, f"{name} must be inside COUNT, SUM or AVG.", "Add it to GROUP BY.")
             return ResultColumn(item.alias or name, spelled_node(node), key=self.by.index(name))
         if is_computed(node):
             formula = self.computed(node, ())

@@ -31,7 +31,7 @@ def check_size(node: Any) -> None:
     """Refuse what would take long to compute in every group."""
     if sum(1 for _ in node.find_all(exp.Binary, exp.Neg, exp.Not)) > MOST_SIGNS:
         raise InvalidQuery(
-            f"More than {MOST_SIGNS} signs are too many here.", "Compute it from the table that comes back."
+            f"This has more than {MOST_SIGNS} operators.", "Compute it from the table that comes back."
         )
 
 
@@ -67,7 +67,7 @@ def tests_of(node: Any, leaf: Leaf) -> Test | Tests:
         test = Test(OPERATORS[type(node)], formula_of(node.this, leaf), formula_of(node.expression, leaf))
         return _noisy(test, node)
     raise InvalidQuery(
-        f"HAVING cannot hold {shown(spelled_node(node))}.",
+        f"HAVING cannot contain {shown(spelled_node(node))}.",
         "You can compare aggregates with numbers and with each other, and use AND, OR, NOT and BETWEEN.",
     )
 

@@ -31,7 +31,7 @@ def constant_of(node: Any, possible: str = "") -> Constant:
         raise InvalidQuery("A comparison with NULL is never true.", "Write: column IS NULL.")
     raise InvalidQuery(
         f"{shown(spelled_node(node))} must be a constant.",
-        "Text and dates stand in single quotes: 'Bern', '2025-01-31'. Names with spaces stand "
+        "Put text and dates in single quotes: 'Bern', '2025-01-31'. Put names with spaces "
         f"in double quotes. {possible}".rstrip(),
     )
 

@@ -86,7 +86,7 @@ def field_of(node: Any, table: Table, conditions: Conditions) -> Field:
     reader = _Reader(table, conditions)
     derivation, name = reader.read(node)
     if derivation.size > MOST_COMPARISONS:
-        raise InvalidQuery(f"{shown(name)} is too involved.", "Derive it in the data beforehand.")
+        raise InvalidQuery(f"{shown(name)} is too complex.", "Derive it in the data beforehand.")
     return Field(name, derivation.kind, derivation=derivation)
 
 
@@ -162,7 +162,7 @@ class _Reader:
         if kind is None:
             raise InvalidQuery(
                 f"{shown(f'{column}.{word}')} is not a column of the data.",
-                f"Of a day or a time there are {', '.join(f'{column}.{each}' for each in _DOTTED)}.",
+                f"A day or a time has {', '.join(f'{column}.{each}' for each in _DOTTED)}.",
             )
         field = self._plain(column, "date")
         return self._part(unit, field) if kind is DatePart else self._start(unit, field)
@@ -229,7 +229,7 @@ class _Reader:
         if made.count > most:
             raise InvalidQuery(f"{made.count} bins of {field.name} are more than {most}.", "Use a wider bin.")
         if max(abs(made.first), made.count) * max(width.numerator, width.denominator) >= 2**52:
-            raise InvalidQuery(f"The bins of {field.name} are too many digits long.", "Use a plainer width.")
+            raise InvalidQuery(f"The bins of {field.name} have too many digits.", "Use a plainer width.")
         shown_width = spelled_node(inner.expression)
         return made, f"FLOOR({quoted(field.name)} / {shown_width}) * {shown_width}"
 
@@ -261,7 +261,7 @@ class _Reader:
             conditions.append(self._test(each.this, operand))
             size += 1 + condition_size(conditions[-1])
             if size > MOST_COMPARISONS:
-                raise InvalidQuery("This CASE is too involved.", "Derive it in the data beforehand.")
+                raise InvalidQuery("This CASE is too complex.", "Derive it in the data beforehand.")
         return conditions
 
     def _test(self, node: Any, operand: Any) -> Condition:

@@ -78,7 +78,7 @@ def trees_of(text: str, tokens: tuple[Token, ...]) -> list[Any]:
         with _unlogged():
             return parser.parse(list(tokens), text)
     except _TooManySteps:
-        raise Unparsable("This is too involved to be read.") from None
+        raise Unparsable("This is too complex to be read.") from None
     except SqlglotError as error:
         raise Unparsable("This cannot be read as SQL.", _reported(tokens, error)) from None
     except RecursionError:

@@ -118,7 +118,7 @@ def _single(node: Any, table: Table) -> Condition:
         field = _column(node, table, [True])
         if field.kind == "boolean":
             return ColumnComparison(field, "=", True)
-    raise InvalidQuery(f"A condition cannot hold {shown(spelled_node(node))}.", _POSSIBLE)
+    raise InvalidQuery(f"A condition cannot contain {shown(spelled_node(node))}.", _POSSIBLE)
 
 
 def chain(node: Any) -> list[Any]:

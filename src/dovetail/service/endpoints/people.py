@@ -50,7 +50,7 @@ class NewKey(Body):
 
 
 class NewGrant(Body):
-    """An allotment for somebody, in the currency of the dataset; again, to change it."""
+    """Grant somebody an allotment, of the same kind as the dataset's budget; post again to change it."""
 
     person: str
     dataset: str
@@ -83,7 +83,9 @@ def erase(public: str, request: Request) -> Response:
     caller, service = in_role(request, "curator"), service_of(request)
     person = known(service, public)
     if person.id == caller.principal.id:
-        raise Refused(409, "ledger-error", "Another curator erases your name.", "Nothing was changed.")
+        raise Refused(
+            409, "ledger-error", "Only another curator can erase your name.", "Nothing was changed."
+        )
     if person.name is not None:
         service.ledger.people.erase(person.name, by=caller.name)
     return Response(status_code=204)
