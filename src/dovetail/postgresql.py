@@ -66,25 +66,22 @@ _STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its adm
 _REFUSED = Failure("server", "The server refused the connection; its own log says why.")
 
 # A refused connection comes without a code, so its words are read. The first that fits counts.
-_REFUSALS = tuple(
-    (re.compile(pattern, re.IGNORECASE), failure)
-    for pattern, failure in (
-        (r"resolve host|translate host|name or service not known", _HOST),
-        (r"invalid port", _PORT),
-        (r"invalid (sslmode|URI|connection option|.* value)|bad value for|separator", _ADDRESS),
-        (r"no password supplied|password authentication failed|password file", _PASSWORD),
-        (r"no pg_hba\.conf entry|pg_hba\.conf rejects", _HBA),
-        (r"invalid response to SSL|invalid response to GSS|expected authentication request", _PROTOCOL),
-        (r"\bSSL\b|\bTLS\b|certificate", _TLS),
-        (r'database "[^"]*" does not exist|database .* is not currently accepting', _DATABASE),
-        (r"permission denied", _GRANT),
-        (r"too many (connections|clients)|connection slots", _FULL),
-        (r'role "[^"]*"|authentication failed|peer authentication', _USER),
-        (r"starting up|shutting down|recovery mode", _STARTING),
-        (r"timeout|timed out|did not answer", _SILENT),
-        (r"refused|no such file|no route|unreachable|is the server running", _PORT),
-        (r"closed the connection|connection reset|server closed|lost", _LOST),
-    )
+_REFUSALS = (
+    (r"resolve host|translate host|name or service not known", _HOST),
+    (r"invalid port", _PORT),
+    (r"invalid (sslmode|URI|connection option|.* value)|bad value for|separator", _ADDRESS),
+    (r"no password supplied|password authentication failed|password file", _PASSWORD),
+    (r"no pg_hba\.conf entry|pg_hba\.conf rejects", _HBA),
+    (r"invalid response to SSL|invalid response to GSS|expected authentication request", _PROTOCOL),
+    (r"\bSSL\b|\bTLS\b|certificate", _TLS),
+    (r'database "[^"]*" does not exist|database .* is not currently accepting', _DATABASE),
+    (r"permission denied", _GRANT),
+    (r"too many (connections|clients)|connection slots", _FULL),
+    (r'role "[^"]*"|authentication failed|peer authentication', _USER),
+    (r"starting up|shutting down|recovery mode", _STARTING),
+    (r"timeout|timed out|did not answer", _SILENT),
+    (r"refused|no such file|no route|unreachable|is the server running", _PORT),
+    (r"closed the connection|connection reset|server closed|lost", _LOST),
 )
 # The codes of PostgreSQL's errors, by their beginnings.
 _STATES = {
@@ -118,7 +115,7 @@ def failure_of(error: BaseException | None) -> Failure | None:
         return next((found for start, found in _STATES.items() if state.startswith(start)), None)
     text = str(error)
     for pattern, failure in _REFUSALS:
-        if pattern.search(text):
+        if re.search(pattern, text, re.IGNORECASE):
             return failure
     return _REFUSED if "connection" in text else None
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import dovetail as dv
-from dovetail.designer import calibration
+from dovetail.designer import calibration, composition_floats
 from dovetail.designer.goal import read_task
 from dovetail.noise import PiecewiseGeometric
 
@@ -42,13 +42,13 @@ def test_unequal_shifts_are_estimated_on_grids_of_a_moderate_size(
 ) -> None:
     """The largest shift has the finest grid that is needed: its multiples of 1 would take minutes."""
     sizes: list[int] = []
-    made = calibration.log_delta_alone
+    made = composition_floats.log_delta_alone
 
     def noted(values, chances, uses, epsilon, grid):  # type: ignore[no-untyped-def]
         sizes.append(int(values.max() / grid))
         return made(values, chances, uses, epsilon, grid)
 
-    monkeypatch.setattr(calibration, "log_delta_alone", noted)
+    monkeypatch.setattr(composition_floats, "log_delta_alone", noted)
     chosen = dv.design(epsilon=1, delta="1e-7", queries=3, sensitivity=shifts)
     assert chosen.total.delta(1) <= 1e-7
     assert max(sizes) <= 10_000

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import pickle
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -106,6 +108,32 @@ def test_every_remedy_is_data_for_programs(remedy: Remedy) -> None:
     data = json.loads(json.dumps(remedy.to_dict()))
     assert re.fullmatch("[a-z-]+", data["remedy"])
     assert len({json.dumps(each.to_dict()) for each in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("remedy", ALL, ids=repr)
+def test_every_remedy_is_a_frozen_value(remedy: Remedy) -> None:
+    again = pickle.loads(pickle.dumps(remedy))
+    assert again == remedy
+    assert hash(again) == hash(remedy)
+    assert len({*ALL, again}) == len(ALL)
+    with pytest.raises(AttributeError, match="frozen"):
+        remedy.text = "Do something else."  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LeaveOut(),  # type: ignore[call-arg]
+        lambda: LeaveOut("clamp", "fresh"),  # type: ignore[call-arg]
+        lambda: LeaveOut("clamp", parameter="fresh"),  # type: ignore[misc]
+        lambda: LeaveOut(word="clamp"),  # type: ignore[call-arg]
+        lambda: DraftSchema(column="age"),  # type: ignore[call-arg]
+        lambda: remedies.SeePlans("all"),  # type: ignore[call-arg]
+    ],
+)
+def test_a_remedy_takes_its_members_and_nothing_else(make: Callable[[], Remedy]) -> None:
+    with pytest.raises(TypeError, match="takes"):
+        make()
 
 
 def test_every_option_that_is_named_exists() -> None:

@@ -20,7 +20,6 @@ from dovetail.query.measures import Bar
 from dovetail.query.partitions import Cell, listed_axes
 
 from .contribution_bounds import bounded
-from .csv_format import csv_text
 from .intervals import bars, values
 from .json_format import FIRST, FORMAT, answer_fields, read_document
 from .noisy_numbers import USUAL_LEVEL, Arithmetic, NoisyNumber, ReleasedNumber, opaque
@@ -267,6 +266,8 @@ class Answer(Arithmetic):
 
     def to_csv(self) -> str:
         """Return CSV: the columns, value, low and high at `level`, then when the answer was given."""
+        from .csv_format import csv_text
+
         names = [axis.field.name for axis in self.query.named_by]
         rows = [[*row["keys"].values(), *(row[end] for end in ENDS)] for row in self.rows()]
         return csv_text([[*names, *ENDS], *rows], self)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dovetail.check import choice
 from dovetail.errors import DovetailError, InvalidParameter
-from dovetail.noise import IntegerNoise, from_dict
+from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import half_width
@@ -96,6 +96,8 @@ def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_noise(data: Mapping[str, Any]) -> IntegerNoise:
     """Read a noise that was released, so one on the integers."""
+    from dovetail.noise import from_dict
+
     noise = from_dict(data)
     assert isinstance(noise, IntegerNoise), "only integer noise is released"
     return noise

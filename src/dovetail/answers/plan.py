@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail.exact.figures import rounded
-from dovetail.noise import IntegerNoise, from_dict
+from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge
 from dovetail.privacy.charge import shown_units
 from dovetail.query.neighbours import Neighbours
@@ -67,6 +67,8 @@ class Plan:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
         """Read what `to_dict` wrote."""
+        from dovetail.noise import from_dict
+
         noise = from_dict(data["noise"])
         assert isinstance(noise, IntegerNoise), "only integer noise is released"
         charge, left = Charge.from_dict(data["charge"]), data["left"]

@@ -33,8 +33,8 @@ _STATISTICS = {
     "min": "Minimum",
     "max": "Maximum",
 }
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
+_WHOLE = r"-?(0|[1-9][0-9]*)"
+_DECIMAL = rf"{_WHOLE}\.[0-9]+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,9 +283,9 @@ def _looks_like(values: Sequence[str]) -> str:
     >>> _looks_like(["0", "18"]), _looks_like(["0", "0.5"]), _looks_like(["01234"])
     ('integer', 'number', 'text')
     """
-    if all(map(_WHOLE.fullmatch, values)):
+    if all(re.fullmatch(_WHOLE, value) for value in values):
         return "integer"
-    numbers = all(_WHOLE.fullmatch(value) or _DECIMAL.fullmatch(value) for value in values)
+    numbers = all(re.fullmatch(f"{_WHOLE}|{_DECIMAL}", value) for value in values)
     return "number" if numbers else "text"
 
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 from dovetail.errors import DovetailWarning
 from dovetail.progress import elsewhere
 
-from .error_words import words
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
@@ -49,6 +47,8 @@ def _note(
 ) -> None:
     # Other warnings speak to programmers, not to whoever runs a command.
     if isinstance(message, DovetailWarning):
+        from .error_words import words
+
         note(" ".join(filter(None, [message.problem, *map(words, message.remedies)])))
     elif issubclass(category, UserWarning):
         note(str(message))

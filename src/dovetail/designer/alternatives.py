@@ -12,8 +12,7 @@ from dovetail.exact.decimals import short
 from dovetail.noise import DiscreteGaussian, IntegerNoise
 from dovetail.privacy.normal import normal_sigma
 
-from .calibration import fitted
-from .candidates import Finder
+from .calibration import fitted, one_piece
 from .certify import certify
 from .goal import Task
 
@@ -40,8 +39,7 @@ def standard_noises(noise: IntegerNoise, task: Task) -> tuple[Alternative, ...]:
     own = certify(noise, task)
     assert own is not None
     others = []
-    one_piece = replace(task, pieces=1, break_point=None)
-    geometric = fitted(next(iter(Finder(one_piece).shapes())), task)
+    geometric = fitted(one_piece(task), task)
     if geometric is not None and geometric.noise != noise:
         others.append(Alternative("geometric", geometric.noise, _measure(task), geometric.value, own.value))
     gaussian = _gaussian(task) if _has_gaussian(task) else None

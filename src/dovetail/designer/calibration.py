@@ -10,16 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, floor, gcd, inf, isfinite, log, log1p, log10, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dovetail.noise import PiecewiseGeometric
 from dovetail.privacy import privacy_loss
+from dovetail.privacy.normal import normal_sigma
 
 from .certify import Certified, certify
-from .composition_floats import Floats, log_delta_alone, zeta_of
 from .goal import Task
-from .piecewise_floats import PiecewiseFloats
+
+if TYPE_CHECKING:
+    from .composition_floats import Floats
 
 # Units per steepest rate: enough for a fine choice, few enough for a short lattice.
 _STEPS = 1000
@@ -49,6 +52,23 @@ class NoiseShape:
         """Return the noise with rates nearest to scale·rates, in whole units."""
         steps = [max(1, round(scale * rate / float(unit))) for rate in self.rates]
         return PiecewiseGeometric([step * unit for step in steps], self.breaks)
+
+
+def one_piece(task: Task) -> NoiseShape:
+    """Return one piece with about the rate that it needs; fitting does the rest."""
+    return NoiseShape((_one_rate(task),), ())
+
+
+def _one_rate(task: Task) -> float:
+    if task.has_budget:
+        pure = float(max(task.zeta or task.epsilon or 1, task.delta or 0)) / task.uses
+        if not task.delta or task.zeta is not None:
+            return pure / max(task.shifts)
+        # Many uses let one piece have twice the variance of the Gaussian.
+        return max(pure, 1 / normal_sigma(float(task.epsilon or 0), float(task.delta), task.uses)) / max(
+            task.shifts
+        )
+    return min(max(-log(goal.each) / (goal.within + 1), 1e-90) for goal in task.goals)
 
 
 def fitted(shape: NoiseShape, task: Task) -> Certified | None:
@@ -129,6 +149,8 @@ def _in_budget(task: Task, unit: Fraction) -> Margin:
     equal = len(set(task.shifts)) == 1
     if not (task.delta or task.zeta) or not (equal or (2 * task.pieces) ** len(task.shifts) <= _MOST_SUMS):
         return lambda noise: _exact_margin(noise, task)
+    from .composition_floats import log_delta_alone, zeta_of
+
     epsilon = float(task.epsilon or task.zeta or 0)
     uses, shifts = (task.uses, task.shifts[:1]) if equal else (task.queries, task.shifts)
     # The loss of the largest shift says how fine a grid must be; one piece has a coarser one of its own.
@@ -150,6 +172,8 @@ def _in_budget(task: Task, unit: Fraction) -> Margin:
 
 def _losses(noise: PiecewiseGeometric, shifts: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return about the values of the loss at several shifts together, and their chances."""
+    from .piecewise_floats import PiecewiseFloats
+
     values, chances = np.zeros(1), np.ones(1)
     for shift in shifts:
         rates = np.array([float(rate) for rate in noise.rates]) * shift
@@ -182,6 +206,8 @@ def _accurate(task: Task) -> Margin:
 def _log_outside(noise: PiecewiseGeometric, t: int) -> float:
     """Return about ln P(|Y| > t): by floats for several pieces, by the closed form for one."""
     if len(noise.rates) > 1:
+        from .piecewise_floats import PiecewiseFloats
+
         rates = np.array([float(rate) for rate in noise.rates])
         chance = float(PiecewiseFloats(rates, np.array([0.0, *noise.breaks])).outside(t))
         return log(chance) if chance > 0 else log(2) + float(noise.log_sf(t))

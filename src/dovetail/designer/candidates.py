@@ -51,10 +51,7 @@ class Finder:
         self.constraints = [*self.limits, *self._accuracies(), *self._worst_case()]
 
     def shapes(self) -> Iterator[NoiseShape]:
-        """Give shapes with whole breaks, the likeliest first; one piece needs no search."""
-        yield NoiseShape((self._one_rate(),), ())
-        if self.task.is_pure or self.task.pieces == 1:
-            return
+        """Give shapes of several pieces with whole breaks, the likeliest first."""
         fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
         first = None if fixed else self._of_family()
         if first is not None and self._family_will_do:
@@ -186,19 +183,6 @@ class Finder:
         if self.task.max_epsilon is None:
             return inf
         return float(self.task.max_epsilon) / self.task.uses * self.stretch / max(self.task.shifts)
-
-    def _one_rate(self) -> float:
-        """Return about the rate that one piece needs; fitting does the rest."""
-        task = self.task
-        if task.has_budget:
-            pure = float(max(task.zeta or task.epsilon or 1, task.delta or 0)) / task.uses
-            if not task.delta or task.zeta is not None:
-                return pure / max(task.shifts)
-            # Many uses let one piece have twice the variance of the Gaussian.
-            return max(pure, 1 / normal_sigma(float(task.epsilon or 0), float(task.delta), task.uses)) / max(
-                task.shifts
-            )
-        return min(max(-log(goal.each) / (goal.within + 1), 1e-90) for goal in task.goals)
 
     def _starts(self) -> Iterator[tuple[Floats, Floats]]:
         """Give starting shapes: what many queries tend to, and for few of them shapes nearer to one rate."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import exp, inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail.check import Real
 from dovetail.exact import float_up
@@ -17,13 +17,13 @@ from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.progress import working
 
-from .alternatives import Alternative, standard_noises
-from .calibration import fitted
-from .candidates import Finder
+from .calibration import NoiseShape, fitted, one_piece
 from .certify import Certified, certify
 from .goal import Goal, Task, read_task
 from .staircases import staircases
-from .unreachable import unreachable
+
+if TYPE_CHECKING:
+    from .alternatives import Alternative
 
 # Fewer pieces are kept where more of them gain less than this share.
 _WORTH = 1e-4
@@ -114,6 +114,8 @@ class Design:
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
         """The standard noises at the same price, or with the same accuracy; computed when first asked for."""
+        from .alternatives import standard_noises
+
         return standard_noises(self.noise, self.task)
 
     @property
@@ -220,6 +222,8 @@ def _designed(task: Task) -> Design:
     with working("Searching for the noise"):
         best = _least_quantile(task) if task.minimise[0] == "quantile" else _best(task)
     if best is None:
+        from .unreachable import unreachable
+
         raise unreachable(task, lambda other: _best(other))
     checked = best if best.task == task else certify(best.noise, task)
     assert checked is not None
@@ -230,7 +234,7 @@ def _designed(task: Task) -> Design:
 def _best(task: Task) -> Certified | None:
     """Return the best of all certified candidates."""
     best = certify(plain(task), task) if task.has_budget else None
-    for shape in Finder(task).shapes():
+    for shape in _shapes(task):
         candidate = fitted(shape, task)
         if candidate is not None and (best is None or candidate.value < best.value * (1 - _WORTH)):
             best = candidate
@@ -238,6 +242,15 @@ def _best(task: Task) -> Certified | None:
         if best is None or stairs.value < best.value * (1 - _WORTH_STEPS):
             best = stairs
     return best if best is not None or not task.has_budget else _most_accurate(task)
+
+
+def _shapes(task: Task) -> Iterator[NoiseShape]:
+    """Give shapes worth fitting, the likeliest first; one piece needs no search."""
+    yield one_piece(task)
+    if task.pieces > 1 and not task.is_pure:
+        from .candidates import Finder
+
+        yield from Finder(task).shapes()
 
 
 def _most_accurate(task: Task) -> Certified | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -50,7 +49,7 @@ def read_remedy(data: Mapping[str, Any]) -> Remedy | None:
     kind = _KINDS.get(str(data.get("remedy")))
     if kind is None:
         return None
-    told = {name: _value(name, data.get(name)) for name in (each.name for each in fields(kind))}
+    told = {name: _value(name, data.get(name)) for name in kind.members()}
     if kind is remedies.Give:
         return remedies.Give(*told["parameters"])
     return kind(**told)

@@ -141,7 +141,7 @@ class Decay:
         return [self._tail(x, known) for x in points]
 
     def _tail(self, x: Fraction | int, known: Constants) -> arb:
-        number = self.find(x)
+        number = bisect_right(self.starts, x) - 1  # `find`, without a call: a sampler asks for many tails
         stretch, unit = self.stretches[number], known.units[number]
         here = (-ball(stretch.level + stretch.rate * (x - stretch.start))).exp() * known.factors[number]
         if stretch.length is None:

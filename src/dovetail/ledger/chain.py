@@ -12,7 +12,7 @@ from typing import Any
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import VerifyLedger
 
-_HEAD = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")
+_HEAD = r"([0-9]{1,18}):([0-9a-f]{64})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Head:
     @classmethod
     def parse(cls, text: str) -> Head:
         """Read what `str(head)` wrote."""
-        match = _HEAD.fullmatch(text.strip())
+        match = re.fullmatch(_HEAD, text.strip())
         if match is None:
             raise InvalidParameter("head", text, "NUMBER:HASH, the head of a ledger", VerifyLedger())
         return cls(int(match[1]), match[2])

@@ -25,7 +25,7 @@ from .principals import Principal, by_whom, principal
 from .record_writer import RecordWriter, event_at
 from .schema import keys
 
-_FORM = re.compile(r"dvt_([a-z2-7]{10})_([a-z2-7]{52})([a-z2-7]{7})")
+_FORM = r"dvt_([a-z2-7]{10})_([a-z2-7]{52})([a-z2-7]{7})"
 _BY_PUBLIC = select(keys).where(keys.c.public == bindparam("called"))
 _NOBODY = sha256(b"no key").hexdigest()
 
@@ -64,7 +64,7 @@ def make_key(writer: RecordWriter, owner: int, expires: datetime | None, by: int
 
 def check_key(connection: Connection, text: object) -> Principal:
     """Return whose key it is, or raise AccessRefused, which never tells an unknown key from a revoked one."""
-    form = _FORM.fullmatch(text) if isinstance(text, str) else None
+    form = re.fullmatch(_FORM, text) if isinstance(text, str) else None
     if form is None or not compare_digest(_checksum(str(text)[:-7]), form[3]):
         raise AccessRefused(
             "This is not a whole key: it was mistyped or cut (its checksum does not fit).", "Copy it again."

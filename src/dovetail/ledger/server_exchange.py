@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 # Writes nothing that anybody reads; its commit waits until all that was written before is on disk.
 WAIT_FOR_DISK = "SELECT pg_logical_emit_message(true, 'dovetail', '')"
 _LATER = b"SET LOCAL synchronous_commit = off"
-_PARAMETER = re.compile(r"%\((\w+)\)s|%%")
+_PARAMETER = r"%\((\w+)\)s|%%"
 _numbers = count()
 
 
@@ -123,4 +123,4 @@ def _numbered(text: str) -> tuple[str, tuple[str, ...]]:
             order.append(found[1])
         return f"${order.index(found[1]) + 1}"
 
-    return _PARAMETER.sub(number, text), tuple(order)
+    return re.sub(_PARAMETER, number, text), tuple(order)

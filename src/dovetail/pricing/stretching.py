@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
-from dovetail.privacy.covering import covering_noise
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
 
@@ -41,6 +40,8 @@ def covering_noises(
     noise: IntegerNoise, question: CheckedQuery, listed: tuple[Move, ...]
 ) -> tuple[IntegerNoise, ...]:
     """Return the noise of each component, stretched until it costs no more than the noise itself at 1."""
+    from dovetail.privacy.covering import covering_noise
+
     furthest = [1] * len(units(question))
     for shift in (shift for move in listed for shift in move):
         furthest[shift.component] = max(furthest[shift.component], shift.by)

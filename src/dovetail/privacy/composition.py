@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import exp, expm1, floor, inf, isinf, log, log1p, nextafter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact import float_down, float_up
 
 from .atoms import ROUNDING, Atoms, Floats, log_sum_up
-from .curve import Curve
-from .fourier import Placed, dominating, mirrored_up, rounded_up, tilted
-from .moment_bounds import MomentBounds
-from .profile import Profile
+
+if TYPE_CHECKING:
+    from .curve import Curve
+    from .fourier import Placed
+    from .moment_bounds import MomentBounds
+    from .profile import Profile
 
 _NOTHING = 1e-12
 _LARGEST_GAP = 4.0
@@ -83,6 +86,8 @@ class OneWay:
             return sum_of_parts
         if self.infinite() > 0:
             return sum_of_parts * (1 + ROUNDING)
+        from .fourier import tilted
+
         # E exp|S| = E[exp S; S > 0] + E[exp -S; S <= 0], each at the tilt that makes it a probability.
         right, left = tilted(self._dominating, 1.0), tilted(self._dominating, -1.0)
         positive = float(np.sum(right.probabilities[right.values > 0])) + right.beyond + right.before
@@ -184,6 +189,8 @@ class OneWay:
             return self.single.values, np.exp(self.single.log_masses)
         if self.infinite() >= 1:
             return np.empty(0), np.empty(0)
+        from .fourier import tilted
+
         plain = tilted(self._dominating, 0.0)
         if not len(plain.probabilities):
             uses = sum(count for _, count in self.parts)
@@ -194,14 +201,20 @@ class OneWay:
 
     @cached_property
     def _dominating(self) -> Placed:
+        from .fourier import Placed, dominating
+
         return Placed(self.parts, dominating)
 
     @cached_property
     def _rounded_up(self) -> Placed:
+        from .fourier import Placed, rounded_up
+
         return Placed(self.parts, rounded_up)
 
     @cached_property
     def _mirrored_up(self) -> Placed:
+        from .fourier import Placed, mirrored_up
+
         return Placed(self.parts, mirrored_up)
 
     @cached_property
@@ -213,6 +226,8 @@ class OneWay:
 
     @cached_property
     def _composed(self) -> Profile:
+        from .profile import Profile
+
         return Profile(self._dominating, self.infinite())
 
     @cached_property
@@ -220,6 +235,8 @@ class OneWay:
         """The bounds by moments, where some are known better than their list tells."""
         if not any(atoms.tighter for atoms, _ in self.parts) or self._endless():
             return None
+        from .moment_bounds import MomentBounds
+
         return MomentBounds.of(self.renyi)
 
     @cached_property
@@ -229,11 +246,15 @@ class OneWay:
 
 
 def _listed_curve(atoms: Atoms) -> Curve:
+    from .curve import Curve
+
     return Curve(atoms.values, atoms.log_masses, atoms.infinite)
 
 
 def _beyond(losses: Placed, limit: Fraction, infinite: float) -> tuple[float, float]:
     """Return the chance that a sum of losses is above a limit, and the float that stood for the limit."""
+    from .profile import Profile
+
     # On an exact lattice a value is off by rounding only, and a tie is not above.
     more = abs(limit) * Fraction(4 * ROUNDING)
     point = float(limit + more) if losses.finest.exact else float_down(limit)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dovetail.answers.plan import Plan
-from dovetail.noise import IntegerNoise, from_dict
+from dovetail.noise import IntegerNoise
 
 if TYPE_CHECKING:
     from .account import Account, PlanState
@@ -26,6 +26,8 @@ def open_plan(account: Account, plan: Plan, analyst: str, *, name: str | None = 
 
 def stored_plan(state: PlanState) -> Plan:
     """Return a plan that was opened before."""
+    from dovetail.noise import from_dict
+
     body = json.loads(state.body)
     noise = from_dict(body["plan"])
     assert isinstance(noise, IntegerNoise)

@@ -162,7 +162,7 @@ class Releaser:
             left = (standing.budget, standing.spent, quote.neighbours, quote.level)
             reachable = error_of_rest(asked.question, *left)
             error.remedies = tuple(
-                replace(each, within=reachable, probability=quote.level)
+                AskForLess(reachable, quote.level, each.smaller_delta)
                 if isinstance(each, AskForLess)
                 else each
                 for each in error.remedies
