@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import dovetail as dv
+from dovetail.answers.payment import Payment
 from dovetail.errors import (
     BudgetExceeded,
     BudgetMismatch,
@@ -393,3 +394,24 @@ def test_sessions_that_begin_at_once_share_one_plan(tmp_path: Path) -> None:
         design = dv.Geometric("0.01")
         assert session.plan(design, queries=2).id == session.plan(design, queries=2).id
         assert session.plan(design, queries=2, name="more").id != session.plan(design, queries=2).id
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [dv.Budget.pure(10), dv.Budget.approximate(10, 1e-6), dv.Budget.zeta(3, max_epsilon=10)],
+    ids=str,
+)
+def test_an_order_of_a_given_noise_costs_what_its_quote_says(tmp_path: Path, budget: dv.Budget) -> None:
+    """Its price needs no look at the budget; what is refused is refused in the same words."""
+    query, found = dv.Count(where="age > 30"), dv.Histogram("occupation", keys="discover")
+    payment = Payment.of(noise=dv.GeometricMixture("0.2", 1, 5))
+    with opened(tmp_path, budget=budget) as session:
+        quoted = session.quote(query, noise=payment.noise)
+        ordered = session.quoted([query], payment, stored=False)
+        assert ordered.charge == quoted.charge
+        assert session.answer(ordered)[0].charge == quoted.charge
+        with pytest.raises(dv.errors.DovetailError) as told:
+            session.quote(found, noise=payment.noise)
+        with pytest.raises(type(told.value)) as refused:
+            session.quoted([found], payment, stored=False)
+        assert str(refused.value) == str(told.value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dovetail.answers import Plan, Quote
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
+from dovetail.answers.quote import Standing
 from dovetail.check import Real, choice
 from dovetail.engines import Source
 from dovetail.engines.versions import written
-from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.privacy import Budget, Remaining
 from dovetail.progress import working
@@ -163,7 +165,8 @@ class Session(MarginalMethods):
     def quoted(self, queries: Query | Iterable[Query], payment: Payment, *, stored: bool = True) -> Quote:
         """Price queries for a payment that was read elsewhere; see `quote`.
 
-        Without `stored`, nobody looks for a stored answer: `answer` finds it anyway.
+        Without `stored`, nobody looks for a stored answer: `answer` finds it anyway. What remains is then
+        looked up only where the price depends on it.
         """
         return self._quoted(queries, payment, stored=stored)
 
@@ -176,11 +179,19 @@ class Session(MarginalMethods):
 
         planned = payment.plan is not None or payment.queries is not None
         releaser = self._releaser
-        standing = releaser.account.standing(releaser.analyst if planned else None)
-        with working("Pricing"):
-            made = quote(
+
+        def priced(standing: Standing) -> Quote:
+            return quote(
                 self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
             )
+
+        if payment.noise is not None and not (stored or planned or isinstance(queries, Iterator)):
+            # The price of a given noise is the same under every budget. What is refused is explained below.
+            with suppress(DovetailError):
+                return priced(Standing())
+        standing = releaser.account.standing(releaser.analyst if planned else None)
+        with working("Pricing"):
+            made = priced(standing)
         return replace(made, stored=releaser.offered(made)) if stored else made
 
     def _answered(self, queries: Iterable[Query], payment: Payment) -> list[Answer]:

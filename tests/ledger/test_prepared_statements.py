@@ -24,7 +24,7 @@ def test_a_read_behind_the_lock_sees_what_its_last_holder_committed(postgres_url
         found = []
 
         def wait_for_the_lock() -> None:
-            with other._store.writing(expected=[balance_read(1)]) as writer:
+            with other._store.writing(expected=lambda: [balance_read(1)]) as writer:
                 found.append(balance(writer.connection, 1)["epsilon"])
 
         waiting = Thread(target=wait_for_the_lock)
@@ -38,7 +38,7 @@ def test_a_read_behind_the_lock_sees_what_its_last_holder_committed(postgres_url
 
 def test_what_was_expected_is_not_remembered(account_url: str) -> None:
     with Ledger.open(account_url) as ledger:
-        with ledger._store.writing(expected=[balance_read(1)]):
+        with ledger._store.writing(expected=lambda: [balance_read(1)]):
             pass
         ledger.account("visits").reserve(Request("{}", TENTH, "ann"))
         with ledger._store.writing() as writer:
@@ -49,7 +49,7 @@ def test_a_read_after_a_write_is_not_the_one_that_was_expected(account_url: str)
     with Ledger.open(account_url) as ledger:
 
         def write_and_read() -> None:
-            with ledger._store.writing(expected=[balance_read(1)]) as writer:
+            with ledger._store.writing(expected=lambda: [balance_read(1)]) as writer:
                 row = balance(writer.connection, 1)
                 writer.update(balances, row, {"epsilon": 7, "latest": writer.next})
                 raise RuntimeError(balance(writer.connection, 1)["epsilon"])

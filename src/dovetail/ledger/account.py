@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from time import monotonic, sleep
 from typing import Self, TypeVar
@@ -47,8 +48,11 @@ class DatasetAccount(AccountPlans):
         """
         check_request(request)
         # Nothing is shown before it is settled, and that waits for the disk itself.
-        with self._store.writing(expected=self._expectations.reads(request), early=True) as writer:
-            return self.reserve_with(writer, request)
+        with self._store.writing(expected=lambda: self._expectations.reads(request), early=True) as writer:
+            given = self.reserve_with(writer, request)
+            if isinstance(given, Reservation) or request.plan is not None:
+                return given
+            return replace(given, standing=self._standing(writer.connection, None))
 
     def reserve_batch(
         self, request: Request, version: str | None, after: int
@@ -106,7 +110,7 @@ class DatasetAccount(AccountPlans):
 
     def settle(self, reservation: Reservation, answer: str) -> datetime:
         """Store the noised answer (JSON) durably and return its date; only then may it be shown."""
-        return self._settled(reservation, answer, lambda _: None, [])[0]
+        return self._settled(reservation, answer, lambda _: None, list)[0]
 
     def settle_with_standing(
         self, reservation: Reservation, answer: str, plans_of: str | None = None
@@ -122,7 +126,7 @@ class DatasetAccount(AccountPlans):
             except AccessRefused as error:
                 return error
 
-        at, told = self._settled(reservation, answer, standing, self._standing_reads())
+        at, told = self._settled(reservation, answer, standing, self._standing_reads)
         if isinstance(told, AccessRefused):
             raise AccessRefused(
                 "You have no valid grant for this dataset any more.",
@@ -131,11 +135,19 @@ class DatasetAccount(AccountPlans):
         return at, told
 
     def _settled(
-        self, reservation: Reservation, answer: str, read: Callable[[Connection], _Found], reads: list[Read]
+        self,
+        reservation: Reservation,
+        answer: str,
+        read: Callable[[Connection], _Found],
+        reads: Callable[[], list[Read]],
     ) -> tuple[datetime, _Found]:
         """Store an answer; return when, and what `read` finds in the same transaction by its `reads`."""
         self._await_tick(reservation)
-        with self._store.writing(expected=[*requests.attempt_reads(reservation), *reads]) as writer:
+
+        def expected() -> list[Read]:
+            return [*requests.attempt_reads(reservation), *reads()]
+
+        with self._store.writing(expected=expected) as writer:
             attempt = requests.attempt_of(writer, reservation, self._dataset, self.name)
             found = read(writer.connection)
             returned = runs.end_hold(writer, attempt[1], self._dataset)
@@ -144,7 +156,7 @@ class DatasetAccount(AccountPlans):
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Record that no answer was given. The charge stays, and so does a hold; `reason` names no value."""
         self._await_tick(reservation)
-        with self._store.writing(expected=requests.attempt_reads(reservation)) as writer:
+        with self._store.writing(expected=lambda: requests.attempt_reads(reservation)) as writer:
             attempt = requests.attempt_of(writer, reservation, self._dataset, self.name)
             requests.close(writer, attempt, "failed", {"reason": reason[:_LONGEST_REASON]})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -40,16 +40,19 @@ def run(connection: Connection, statement: Executable, values: Mapping[str, Any]
     It goes to the driver as text prepared before: a dozen statements make a reservation, and SQLAlchemy takes
     five times as long over each as the driver does, while the ledger is locked.
     """
-    ahead = connection.info.get(_AHEAD)
-    if ahead:
-        known: StatementRows | None = ahead.pop(_key((statement, values)), None)
-        if known is not None:
-            return known
-    call = _call(connection, statement, values)
     if connection.dialect.name == "postgresql":
-        return _outcome(statement, _server(connection).read([Call(*call)])[0])
+        return _run_in_server(connection, statement, values)
     driver: Any = connection.connection.driver_connection
-    return _outcome(statement, driver.execute(*call).fetchall())
+    return _outcome(statement, driver.execute(*_call(connection, statement, values)).fetchall())
+
+
+def _run_in_server(connection: Connection, statement: Executable, values: Mapping[str, Any]) -> StatementRows:
+    ahead = connection.info.get(_AHEAD)
+    known: StatementRows | None = ahead.pop(_key((statement, values)), None) if ahead else None
+    if known is not None:
+        return known
+    call = Call(*_call(connection, statement, values))
+    return _outcome(statement, _server(connection).read([call])[0])
 
 
 def _key(read: Read) -> tuple[Any, ...]:
@@ -61,7 +64,9 @@ def _outcome(statement: Executable, rows: Sequence[Any]) -> StatementRows:
 
 
 @contextmanager
-def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) -> Iterator[StatementRows]:
+def locking(
+    connection: Connection, lock: Executable, expected: Callable[[], Sequence[Read]]
+) -> Iterator[StatementRows]:
     """Run the statement that locks the ledger, and on a server, in the same journey, reads that will follow.
 
     Each statement sees what was committed before it began, and those behind the lock begin when it is held.
@@ -71,11 +76,12 @@ def locking(connection: Connection, lock: Executable, expected: Sequence[Read]) 
     if connection.dialect.name != "postgresql":
         yield run(connection, lock)
         return
-    reads = [(lock, _NOTHING), *expected]
+    guessed = expected()
+    reads = [(lock, _NOTHING), *guessed]
     calls = [Call(*_call(connection, *read)) for read in reads]
     results = _server(connection).read(calls)
     outcomes = [_outcome(statement, rows) for (statement, _), rows in zip(reads, results, strict=True)]
-    connection.info[_AHEAD] = dict(zip(map(_key, expected), outcomes[1:], strict=True))
+    connection.info[_AHEAD] = dict(zip(map(_key, guessed), outcomes[1:], strict=True))
     try:
         yield outcomes[0]
     finally:
@@ -129,8 +135,8 @@ def run_all(
     goes with the `last` ones: a statement that fails undoes it all, and a guarded one fails by itself. With
     `early` the server lets others go on before it has written the commit to disk (see `Exchange.write`).
     """
-    connection.info.pop(_AHEAD, None)
     if connection.dialect.name == "postgresql":
+        connection.info.pop(_AHEAD, None)
         calls = [Call(*_call(connection, *write[:2], guarded=write[2])) for write in writes]
         _server(connection).write(calls, end=last, early=early and bool(connection.info.get(CAN_WAIT)))
         return True
@@ -152,7 +158,7 @@ def _call(
 ) -> tuple[str, Any]:
     """Return a statement's text and its parameters, as the driver wants them."""
     text, order, fixed = _prepared(connection.dialect.name, statement, tuple(values), guarded)
-    known = {**fixed, **values}
+    known = {**fixed, **values} if fixed else values
     return text, known if order is None else [known[name] for name in order]
 
 
@@ -174,7 +180,8 @@ def _prepared(
     """Return a statement's SQL, the order of its parameters if they have no names, and those inside of it."""
     compiled = statement.compile(dialect=_dialect(kind), column_keys=list(given))  # type: ignore[attr-defined]
     text = _GUARD.format(compiled) if guarded else str(compiled)
-    return text, compiled.positiontup if kind == "sqlite" else None, compiled.params
+    fixed = {name: value for name, value in compiled.params.items() if name not in given}
+    return text, compiled.positiontup if kind == "sqlite" else None, fixed
 
 
 @lru_cache(maxsize=512)

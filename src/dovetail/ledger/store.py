@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -158,11 +158,15 @@ class Store:
 
     @contextmanager
     def writing(
-        self, starting: Witness | None = None, expected: Sequence[Read] = (), *, early: bool = False
+        self,
+        starting: Witness | None = None,
+        expected: Callable[[], Sequence[Read]] = tuple,
+        *,
+        early: bool = False,
     ) -> Iterator[RecordWriter]:
         """Be the only one to write; what was recorded is durable when this ends, and undone if it raises.
 
-        `expected` are reads that will probably be asked for, so that a server can be asked together with the
+        `expected` gives reads that will probably be asked for: a server is asked for them together with the
         lock. With `early` a server lets others write, and see this, before it is on disk: for what nobody is
         shown as a result. Whoever writes later is on disk later.
 

@@ -145,6 +145,8 @@ class Charge:
         >>> Charge.largest(Charge.approximate(1), Charge.approximate(2)).epsilon
         Decimal('2')
         """
+        if len(charges) == 1:
+            return charges[0]
 
         def top(values: tuple[int | None, ...]) -> int | None:
             known = [value for value in values if value is not None]

@@ -62,7 +62,8 @@ class StoredAnswer:
 
     It is `stale` when the data have another `version` now than the one that it is about; where one of the
     two has none (not `versioned`), nobody knows. `body` is that of the request that was answered,
-    `public` what its analyst may call it; None where that is somebody else.
+    `public` what its analyst may call it; None where that is somebody else. `standing` is where the budget
+    stood when it was found, if that was looked up with it.
     """
 
     body: str
@@ -72,6 +73,7 @@ class StoredAnswer:
     stale: bool = False
     versioned: bool = True
     public: str | None = None
+    standing: Standing | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class Releaser:
             )
         then = replace(quote, asked=offered.asked, charge=charge_then(given), stored=offered)
         released = read_released(given.answer, [each.question for each in quote.asked])
-        standing = self.account.standing(self._plans_of(quote))
+        standing = given.standing or self.account.standing(self._plans_of(quote))
         return self._show(released, then, given.answered_at, standing, given.public)
 
     def _plans_of(self, quote: Quote) -> str | None:

@@ -56,10 +56,14 @@ def answered(quote: Quote, body: str) -> tuple[QuotedQuery, ...]:
     asked = json.loads(body)["asked"]
     if len(asked) != len(quote.asked):
         return ()
-    return tuple(
-        replace(each, noises=tuple(map(read_noise, said["noise"])))
-        for each, said in zip(quote.asked, asked, strict=True)
-    )
+    return tuple(_with_noise(each, said["noise"]) for each, said in zip(quote.asked, asked, strict=True))
+
+
+def _with_noise(asked: QuotedQuery, said: list[Any]) -> QuotedQuery:
+    """Return a question with the noise of a stored answer, which is mostly the one that it has."""
+    if said == [noise.to_dict() for noise in asked.noises]:
+        return asked
+    return replace(asked, noises=tuple(map(read_noise, said)))
 
 
 def offer(quote: Quote, stored: StoredAnswer) -> StoredOffer:

@@ -43,14 +43,15 @@ noisy answers with error bars.
 Exact numbers are texts. Errors are application/problem+json. Requests that change something need the header
 Idempotency-Key."""
 ROUTERS = (
+    # First: routes are tried in this order, and most requests ask.
+    questions.router,
+    questions.answering,
     health.opening,
     sessions.opening,
     sessions.router,
     datasets.opening,
     datasets.router,
     vintages.router,
-    questions.router,
-    questions.answering,
     answers.router,
     plans.router,
     runs.router,

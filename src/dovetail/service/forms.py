@@ -225,7 +225,7 @@ def answer(given: Answer, public: str | None = None) -> AnswerForm:
     `public` identifies the plan that paid.
     """
     said = paid_by(given.to_dict(), public)
-    more: AnswerMembers = {"simultaneous": _simultaneous(given), "words": question_words(given.query)}
+    more: AnswerMembers = {"simultaneous": _simultaneous(given, said), "words": question_words(given.query)}
     return beside(said, more)
 
 
@@ -235,7 +235,10 @@ def paid_by(said: dict[str, Any], public: str | None) -> dict[str, Any]:
     return said | {"plan": public} | ({} if paid is None else {"paid_by": paid | {"id": public}})
 
 
-def _simultaneous(given: Answer) -> list[list[Any]] | None:
+def _simultaneous(given: Answer, said: Mapping[str, Any]) -> list[list[Any]] | None:
+    """Return intervals that hold all at once; a single one does already."""
+    if given.size == 1 and given.threshold is None:
+        return [[row["low"], row["high"]] for row in said["rows"]]
     try:
         bars = given.bars(given.level, simultaneous=True)
     except DovetailError:

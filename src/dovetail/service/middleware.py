@@ -113,7 +113,8 @@ class _Exchange:
             return await self._receive()
         left = limits.body_seconds - (perf_counter() - self._begun) if self._read >= 0 else None
         try:
-            message = await asyncio.wait_for(self._receive(), left)
+            async with asyncio.timeout(left):
+                message = await self._receive()
         except TimeoutError:
             raise Refused(408, "too-slow", "The body took too long.", "Nothing was done.") from None
         if message["type"] == "http.request":
