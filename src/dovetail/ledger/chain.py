@@ -12,6 +12,7 @@ from typing import Any
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import VerifyLedger
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _HEAD = r"([0-9]{1,18}):([0-9a-f]{64})"
 
 
@@ -69,7 +70,7 @@ def canonical(content: Any) -> str:
     >>> canonical({"b": 1, "a": "\\u00e9"})
     '{"a":"\\\\u00e9","b":1}'
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(content)
 
 
 def now() -> datetime:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from .databases import still_there
+from .server_exchange import committed
 
 _MOST_KEPT = 4
 
@@ -36,7 +37,8 @@ class KeptConnections:
     def commit(self, connection: Connection) -> None:
         """Commit what a connection did, and keep it."""
         driver: Any = connection.connection.driver_connection
-        driver.commit()
+        if not committed(driver):
+            driver.commit()
         if connection.in_transaction():
             # SQLAlchemy was used, too, and has to know.
             connection.commit()

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 # Writes nothing that anybody reads; its commit waits until all that was written before is on disk.
 WAIT_FOR_DISK = "SELECT pg_logical_emit_message(true, 'dovetail', '')"
 _LATER = b"SET LOCAL synchronous_commit = off"
+# What libpq calls a transaction that is not begun, a result without rows, and one with rows.
+_IDLE, _DONE, _ROWS = 0, 1, 2
 _PARAMETER = r"%\((\w+)\)s|%%"
 _numbers = count()
 
@@ -30,10 +32,14 @@ class Exchange:
     """What goes to a server and comes back through one connection; it knows what was prepared there."""
 
     def __init__(self, driver: Any) -> None:
+        from psycopg import pq
         from psycopg.adapt import Transformer
 
         self._driver, self._reader = driver, Transformer(driver)
-        self._prepared: dict[str, str] = {}
+        self._escape = pq.Escaping(driver.pgconn).escape_literal
+        self._encoding = driver.info.encoding
+        # What is sent for a statement that is prepared, up to its values.
+        self._prepared: dict[str, bytes] = {}
 
     def write(self, calls: Sequence[Call], *, end: bool, early: bool = False) -> None:
         """Run statements in one journey; with `end` the transaction is committed after them.
@@ -42,69 +48,88 @@ class Exchange:
         before the commit is on disk, so that many wait for the disk at once; this returns when it is.
         """
         if early and end:
-            self._run(calls, [b"COMMIT", WAIT_FOR_DISK.encode()], [_LATER])
+            self._run(calls, [_LATER], [b"COMMIT"], [Call(WAIT_FOR_DISK, {})])
         else:
-            self._run(calls, [b"COMMIT"] if end else [])
+            self._run(calls, last=[b"COMMIT"] if end else [])
 
     def read(self, calls: Sequence[Call]) -> list[list[tuple[Any, ...]]]:
         """Run statements in one journey and return the rows of each."""
-        from psycopg import pq
-
         results = []
         for result in self._run(calls):
-            if result.status == pq.ExecStatus.TUPLES_OK:
+            if result.status == _ROWS:
                 self._reader.set_pgresult(result)
                 results.append(self._reader.load_rows(0, result.ntuples, tuple))
         return results
 
     def _run(
-        self, calls: Sequence[Call], last: Sequence[bytes] = (), first: Sequence[bytes] = ()
+        self,
+        calls: Sequence[Call],
+        first: Sequence[bytes] = (),
+        last: Sequence[bytes] = (),
+        after: Sequence[Call] = (),
     ) -> list[Any]:
         """Send statements, with the beginning of a transaction where none is open."""
-        from psycopg import pq
-
-        driver, made = self._driver, dict[str, str]()
-        encoding, escape = driver.info.encoding, pq.Escaping(driver.pgconn).escape_literal
+        driver, made = self._driver, dict[str, bytes]()
         texts = []
-        if driver.pgconn.transaction_status == pq.TransactionStatus.IDLE:
-            texts.append(f"BEGIN ISOLATION LEVEL {driver.isolation_level.name.replace('_', ' ')}".encode())
+        if driver.pgconn.transaction_status == _IDLE:
+            texts.append(_beginning(driver.isolation_level))
         texts += first
         for call in calls:
-            numbered, order = _numbered(call.text)
-            name = self._prepared.get(numbered) or made.get(numbered)
-            if name is None:
-                # A number is used once: after a failure nobody knows whether its statement was prepared.
-                made[numbered] = name = f"dovetail_{next(_numbers)}"
-                texts.append(f"PREPARE {name} AS {numbered}".encode(encoding))
-            given = b", ".join([_literal(call.values[each], encoding, escape) for each in order])
-            texts.append(b"EXECUTE %s%s" % (name.encode(), b"(%s)" % given if order else b""))
-        results = _sent(driver, b"; ".join([*texts, *last]))
+            self._call(call, texts, made)
+        texts += last
+        for call in after:
+            self._call(call, texts, made)
+        results = _sent(driver, b"; ".join(texts))
         self._prepared.update(made)
         return results
+
+    def _call(self, call: Call, texts: list[bytes], made: dict[str, bytes]) -> None:
+        """Add the text that runs a statement, after the one that prepares it where that was not done yet."""
+        numbered, order = _numbered(call.text)
+        execute = self._prepared.get(numbered) or made.get(numbered)
+        if execute is None:
+            # A number is used once: after a failure nobody knows whether its statement was prepared.
+            name = f"dovetail_{next(_numbers)}"
+            made[numbered] = execute = f"EXECUTE {name}".encode()
+            texts.append(f"PREPARE {name} AS {numbered}".encode(self._encoding))
+        if order:
+            values = call.values
+            execute += b"(%s)" % b", ".join([self._literal(values[each]) for each in order])
+        texts.append(execute)
+
+    def _literal(self, value: Any) -> bytes:
+        if value is None:
+            return b"NULL"
+        if isinstance(value, int):
+            return b"%d" % value
+        plain = b"\\x" + value.hex().encode() if isinstance(value, bytes) else value.encode(self._encoding)
+        return bytes(self._escape(plain))
 
 
 def _sent(driver: Any, text: bytes) -> list[Any]:
     """Send a text straight to libpq: a cursor would take longer over it than the server does."""
-    from psycopg import generators, pq
-    from psycopg.errors import error_from_result
+    from psycopg import generators
 
     with driver.lock:
         driver.pgconn.send_query(text)
         results: list[Any] = driver.wait(generators.execute(driver.pgconn))
     for result in results:
-        if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+        if result.status not in (_DONE, _ROWS):
+            from psycopg.errors import error_from_result
+
             raise error_from_result(result)
     return results
 
 
-def _literal(value: Any, encoding: str, escape: Any) -> bytes:
-    if value is None:
-        return b"NULL"
-    if isinstance(value, int):
-        return b"%d" % value
-    return bytes(
-        escape(b"\\x" + value.hex().encode() if isinstance(value, bytes) else value.encode(encoding))
-    )
+def committed(driver: Any) -> bool:
+    """Tell whether a connection to a server has no open transaction; of a file nothing is told."""
+    server = getattr(driver, "pgconn", None)
+    return server is not None and server.transaction_status == _IDLE
+
+
+@lru_cache(maxsize=8)
+def _beginning(level: Any) -> bytes:
+    return f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}".encode()
 
 
 @lru_cache(maxsize=512)

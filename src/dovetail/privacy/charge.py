@@ -211,10 +211,13 @@ class Charge:
         curve = data["renyi"]
         if not isinstance(curve, Mapping) or curve.keys() != _NAMES_SET:
             raise InvalidParameter("renyi", curve, f"a mapping with the orders {ORDERS}")
+        entries = [curve[name] for name in _NAMES]
+        if str not in {type(data["epsilon"]), type(data["zeta"]), type(data["delta"]), *map(type, entries)}:
+            return cls(data["epsilon"], data["zeta"], tuple(entries), data["delta"])
         return cls(
             _read("epsilon", data["epsilon"]),
             _read("zeta", data["zeta"]),
-            tuple([_read("renyi", curve[name], order=name) for name in _NAMES]),
+            tuple([_read("renyi", value, order=name) for name, value in zip(_NAMES, entries, strict=True)]),
             _read("delta", data["delta"], DELTA_UNIT),
         )
 
