@@ -107,7 +107,7 @@ def test_the_old_copy_is_kept_and_never_replaced(old: Path) -> None:
         Ledger.migrate(old)
     copy.rename(old)
     copy.write_text("something else")
-    with pytest.raises(LedgerError, match="there already"):
+    with pytest.raises(LedgerError, match="already exists"):
         Ledger.migrate(old)
     assert copy.read_text() == "something else"
 
