@@ -18,10 +18,10 @@ def test_a_stored_answer_about_other_rows_stops_until_it_is_said_which(run, peop
     os.utime(people, ns=(1, 1))
     refused = run(*words, code=2)
     assert refused.stdout == ""
-    assert "the data changed since" in refused.stderr
+    assert "the data have changed since" in refused.stderr
     assert "--fresh pays for a new one, --stored shows this one" in refused.stderr
     shown = run(*words, "--stored")
-    assert re.match(r"stored \d+ \w+ \d{4}; the data changed since\n", shown.stdout)
+    assert re.match(r"stored \d+ \w+ \d{4}; the data have changed since\n", shown.stdout)
     assert shown.stderr == ""
     assert "stale" in run(*words, "--stored", "--csv").stdout.split("\n")[0]
     assert "changed since" in run("price", "people.csv", *_priced(command, rest), "--within", "5").stdout

@@ -58,10 +58,10 @@ def forms(answer: dv.Answer) -> dict[str, str]:
 def test_an_answer_about_another_version_is_marked_in_the_first_line_of_every_form(place: Path) -> None:
     new = asked(place, "January")
     assert (new.stored, new.stale) == (False, False)
-    with pytest.warns(StaleAnswer, match="the data changed since.*fresh=True"):
+    with pytest.warns(StaleAnswer, match="the data have changed since.*fresh=True"):
         old = asked(place, "February")
     assert (old.value, old.stored, old.stale, old.answered_at) == (new.value, True, True, new.answered_at)
-    mark = f"stored {day(new.answered_at)}; the data changed since"
+    mark = f"stored {day(new.answered_at)}; the data have changed since"
     for name, line in forms(old).items():
         assert mark in line, name
     for name, line in forms(new).items():
@@ -98,7 +98,7 @@ def test_a_select_is_marked_too(place: Path) -> None:
         first = session.sql(text, noise=Geometric(1))
     with opened(place, version="2") as session, pytest.warns(StaleAnswer):
         again = session.sql(text, noise=Geometric(1))
-    mark = f"stored {day(first.answered_at)}; the data changed since"
+    mark = f"stored {day(first.answered_at)}; the data have changed since"
     assert again.stale
     assert str(again).startswith(mark + "\n")
     assert again._repr_html_().startswith(f"<p><strong>{mark}</strong></p>")

@@ -52,10 +52,10 @@ class Answer(Arithmetic):
     `remaining` is what the budget could still pay after it.
     `cells` holds the released integers: per cell one, or two for a mean (the centred sum and the count).
     `noises` holds the noise of each of them, on its lattice: a sum's is stretched to its sensitivity.
-    `stored` is true if the answer was given before and was free this time, `stale` if the data changed since;
-    data that are not `versioned` may have changed. `vintages` are the rows it is about, where they have
-    labels. `plan` numbers the plan that paid, and then `charge` is zero, because the plan was charged when it
-    was opened: `paid_by` has its price.
+    `stored` is true if the answer was given before and was free this time, `stale` if the data have changed
+    since; data that are not `versioned` may have changed. `vintages` are the rows it is about, where they
+    have labels. `plan` numbers the plan that paid, and then `charge` is zero, because the plan was charged
+    when it was opened: `paid_by` has its price.
     `level` is the probability that was asked for with `within`, else 0.95: what error bars are shown at.
     `together` is how many questions were asked at once: `charge` is what all of them cost, exactly.
     With keys="discover", `threshold` is the least noisy count that is shown, with the delta that it cost, and

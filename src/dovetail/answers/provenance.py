@@ -48,7 +48,7 @@ def mark(answer: Given) -> str:
 
 def changed(answer: Given) -> str:
     """Return what is known about the data of an answer that is stale."""
-    return "the data changed since" if answer.versioned else "the data may have changed since"
+    return "the data have changed since" if answer.versioned else "the data may have changed since"
 
 
 def headed(answer: Given, text: str) -> str:

@@ -92,7 +92,7 @@ class QuotedQuery:
 class StoredOffer:
     """An answer that was given before and would be given again, free.
 
-    It is `stale` if the data changed since; where they are not `versioned`, nobody knows.
+    It is `stale` if the data have changed since; where they are not `versioned`, nobody knows.
     """
 
     asked: tuple[QuotedQuery, ...]

@@ -86,7 +86,7 @@ class TableAnswer:
 
     @property
     def stale(self) -> bool:
-        """Whether the data changed since the answer was given."""
+        """Whether the data have changed since the answer was given."""
         return self.answers[0].stale
 
     @property

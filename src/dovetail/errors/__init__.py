@@ -285,7 +285,7 @@ class UndecidedUnit(DovetailWarning):
 
 
 class StaleAnswer(DovetailWarning):
-    """A stored answer was given, and the data changed since."""
+    """A stored answer was given, and the data have changed since."""
 
 
 __all__ = [

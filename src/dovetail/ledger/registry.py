@@ -119,7 +119,7 @@ def check_name(connection: Connection, dataset: int, name: str, share: bool | No
     if first == name or share:
         return
     if share is False:
-        raise LedgerError(f"{name!r} shares the budget of {first!r} already.", "Choose another name.")
+        raise LedgerError(f"{name!r} already shares the budget of {first!r}.", "Choose another name.")
     warnings.warn(
         SharedBudget(
             f"{name!r} is a second name for the source of {first!r}, for a part of it or for something that "

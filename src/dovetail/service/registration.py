@@ -33,7 +33,7 @@ def register(declared: DeclaredDataset, ledger: Ledger, settings: Settings, *, b
     budget = declared.budget if known else _given(declared)
     if not known and ledger.knows(*source.identity):
         raise BudgetMismatch(
-            "These rows, or some of them, have a budget under another name already.",
+            "These rows, or some of them, already have a budget under another name.",
             "Serve them under that name: two budgets would add up.",
         )
     ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)

@@ -173,7 +173,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
             **protected,
         )
         if any(entry.name == body.name for entry in service.ledger.catalogue.entries()):
-            raise BudgetMismatch(f"There is a dataset {body.name!r} already.", "Choose another name.")
+            raise BudgetMismatch(f"There is already a dataset {body.name!r}.", "Choose another name.")
         register(declared, service.ledger, service.settings, by=caller.name)
         service.served.refresh(now=True)
         return with_schema(service, caller, service.visible(caller, body.name))
