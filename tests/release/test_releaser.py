@@ -10,11 +10,13 @@ import duckdb
 import pyarrow
 import pytest
 
+import dovetail as dv
 from dovetail.answers import Answer, Quote
 from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Standing
 from dovetail.engines import Source, connect
 from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
+from dovetail.errors.remedies import AskForLess
 from dovetail.ledger.new_account import NewAccount
 from dovetail.noise import Geometric, GeometricMixture
 from dovetail.pricing.quote import quote
@@ -281,3 +283,15 @@ def test_an_interruption_while_it_is_reserved_leaves_nothing_reserved(tmp_path: 
     with Ledger.open(place) as ledger:
         assert [entry.state for entry in ledger.show().entries if entry.charge] == ["answered", "failed"]
         ledger.verify()
+
+
+def test_what_the_rest_buys_is_said_of_a_question_alone(tmp_path: Path) -> None:
+    """Of several at once it would be said of the first as if the others cost nothing."""
+    with dv.Session(
+        PEOPLE, name="people", budget=Budget.pure(1), ledger=tmp_path / "people.ledger", protects="rows"
+    ) as session:
+        for queries, told in (([Count()], True), ([Count(), Count("age > 45")], False)):
+            with pytest.raises(BudgetExceeded) as refused:
+                session.batch(queries, noise=Geometric(2))
+            found = [each.within for each in refused.value.remedies if isinstance(each, AskForLess)]
+            assert [within is not None for within in found] == [told]
