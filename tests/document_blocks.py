@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import chdir
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ _TESTED = ("dovetail paper", "dovetail demo")
 # Such a line needs a shell; any other runs in this process, which is quicker.
 _SHELL = re.compile(r"[|<>&;$`*]")
 _CODE = re.compile(r"#.*\bexit code (\d)")
+_FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,27 @@ def run(page: Path, folder: Path) -> int:
                 _run_command(command, folder, promised)
             ran += 1
     return ran
+
+
+def alike(shown: str, made: str, relative: float) -> bool:
+    """Say whether two texts differ in the last digits of their figures alone.
+
+    A design is found in floats, and their last digits depend on the processor. The best variance hardly
+    feels that; what goes with it, such as the worst case, moves a little more. Figures may differ by
+    `relative`, or by one in their last digit.
+    """
+    figures = [_FIGURE.findall(text) for text in (shown, made)]
+    words = [" ".join(_FIGURE.sub("#", text).split()) for text in (shown, made)]
+    if words[0] != words[1]:
+        return False
+    for one, other in zip(*figures, strict=True):
+        first, second = (Decimal(figure.replace(",", "")) for figure in (one, other))
+        digit = Decimal(1).scaleb(int(max(first.as_tuple().exponent, second.as_tuple().exponent)))
+        # A whole number counts something.
+        slack = max(digit, abs(first) * Decimal(relative)) if "." in one + other or "e" in one + other else 0
+        if abs(first - second) > slack:
+            return False
+    return True
 
 
 def _run_command(command: str, folder: Path, promised: int) -> None:

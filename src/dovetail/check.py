@@ -21,8 +21,9 @@ MOST_DIGITS = 400
 LARGEST_EXPONENT = 400
 _LARGEST = 10**MOST_DIGITS
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?")
-_RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
+# Compiled when the first text is read: most programs give numbers.
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?"
+_RATIO = r"[+-]?[0-9]+/[0-9]+"
 _READABLE = f"a finite number of at most {MOST_DIGITS} digits"
 
 
@@ -66,10 +67,10 @@ def _from_text(text: str) -> Fraction | None:
     """Read a plain ASCII number; the caps are looked at before anything is built."""
     if len(text) > 2 * MOST_DIGITS + 10:
         return None
-    if _RATIO.fullmatch(text):
+    if re.fullmatch(_RATIO, text):
         above, below = text.split("/")
         return Fraction(int(above), int(below)) if int(below) else None
-    match = _NUMBER.fullmatch(text)
+    match = re.fullmatch(_NUMBER, text)
     if match is None or abs(int(match[1] or 0)) > LARGEST_EXPONENT:
         return None
     return Fraction(text)

@@ -189,7 +189,8 @@ def design(
     `within` with `probability` (and `cells` answers at once), or several `goals`. Given both, the error is
     minimised among noises that keep both. `break_point` fixes the first break. `steps` allows a staircase
     for one sensitivity above 1; without it the noise also fits cells that share the sensitivity. The same
-    arguments always give the same answer.
+    arguments always give the same answer on one machine; on another processor, whose floats round otherwise,
+    a noise may be found that is as good to within half a per cent.
 
     >>> design(epsilon=0.5).noise
     PiecewiseGeometric(rates=('0.5',))

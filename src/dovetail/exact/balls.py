@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+# What `threading` calls RLock (see forks.py).
+from _thread import RLock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from math import inf, nextafter
-from threading import RLock
 
 from flint import arb, ctx, fmpq
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -66,12 +65,11 @@ class Constants(NamedTuple):
     factors: list[arb]
 
 
-@dataclass(frozen=True)
 class Decay:
     """A symmetric distribution as stretches of decay of |Y|, on the integers or on the reals."""
 
-    stretches: tuple[Stretch, ...]
-    whole: bool
+    def __init__(self, stretches: tuple[Stretch, ...], whole: bool) -> None:
+        self.stretches, self.whole = stretches, whole
 
     @cached_property
     def starts(self) -> tuple[Fraction, ...]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 
-@dataclass(frozen=True)
 class Potential:
     """phi(x) = rates[0]·|x| up to breaks[0], then rates[1] more per unit, and so on.
 
@@ -17,8 +15,8 @@ class Potential:
     Fraction(3, 1)
     """
 
-    rates: tuple[Fraction, ...]
-    breaks: tuple[Fraction, ...]
+    def __init__(self, rates: tuple[Fraction, ...], breaks: tuple[Fraction, ...]) -> None:
+        self.rates, self.breaks = rates, breaks
 
     @cached_property
     def levels(self) -> tuple[Fraction, ...]:

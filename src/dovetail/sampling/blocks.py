@@ -11,7 +11,6 @@ blocks of a law are themselves a symmetric law on the integers, and narrow noise
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -42,12 +41,11 @@ class Segment(NamedTuple):
         return self.start + ((block - self.first) << self.bits)
 
 
-@dataclass(frozen=True)
 class Blocks:
     """The positive integers as numbered blocks of one law."""
 
-    law: Law
-    segments: tuple[Segment, ...]
+    def __init__(self, law: Law, segments: tuple[Segment, ...]) -> None:
+        self.law, self.segments = law, segments
 
     @cached_property
     def _firsts(self) -> tuple[int, ...]:

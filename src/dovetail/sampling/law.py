@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
-@dataclass(frozen=True, slots=True)
-class GeometricRun:
+class GeometricRun(NamedTuple):
     """Consecutive integers from `start` on, whose probabilities fall as exp(-rate·(k - start)).
 
     `count` is how many there are; None means that the run never ends.
