@@ -10,7 +10,7 @@ import pytest
 import dovetail as dv
 from dovetail.engines import Source, aggregation, connect
 from dovetail.engines.aggregation import true_cells
-from dovetail.query import Count, Sum
+from dovetail.query import Count, Histogram, Sum
 
 
 @pytest.fixture
@@ -48,4 +48,24 @@ def test_few_and_short_statements_are_kept(
     monkeypatch.setattr(aggregation, "_LONGEST_KEPT", 200)
     assert true_cells(engine, Count(where=many).checked(table))[0][0] == 3
     assert engine.statements == kept
+    engine.close()
+
+
+def test_the_statement_of_a_histogram_is_kept_and_reads_the_rows_again(
+    opened: tuple[Any, Any, Path],
+) -> None:
+    engine, table, rows = opened
+    cells = (
+        Histogram("age", bins=[0, 35, 60]),
+        Histogram("age", bins=[0, 45, 60]),
+        Histogram("age", keys=[30, 50]),
+        Histogram("age", keys=[50, 30]),
+        Histogram("age", keys=[50, 30], where="age > 30"),
+    )
+    first = [[1, 2], [2, 1], [1, 1], [1, 1], [1, 0]]
+    for counts in (first, [[2, 2], [3, 1], [2, 1], [1, 2], [1, 0]]):
+        found = [[parts[0] for parts in true_cells(engine, each.checked(table))] for each in cells]
+        assert found == counts
+        assert len(engine.statements) == len(cells), "each is kept once"
+        rows.write_text("age\n30\n40\n50\n30\n")
     engine.close()

@@ -89,8 +89,12 @@ def _totals(engine: Engine, question: CheckedQuery, secret: bytes) -> list[list[
 
 
 def _fetched(engine: Engine, question: CheckedQuery, secret: bytes) -> list[tuple[Any, ...]]:
-    """Run the statement of a question; where one number is asked again and again, it is built only once."""
-    if question.axes or question.persons is not None:
+    """Run the statement of a question; where it is asked again and again, a short one is built only once.
+
+    Equal questions have the same cells, though what is kept may have been built for keys that were listed
+    and serve those of the schema. Where persons are bounded, a statement also depends on the secret.
+    """
+    if question.persons is not None:
         return engine.fetch(_statement(engine, question, secret))
     made = engine.statements.get(question)
     if made is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 
-class GeometricRun(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GeometricRun:
     """Consecutive integers from `start` on, whose probabilities fall as exp(-rate·(k - start)).
 
     `count` is how many there are; None means that the run never ends.
