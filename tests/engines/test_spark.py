@@ -124,6 +124,22 @@ def test_a_column_s_own_collation_does_not_join_letters(spark: Any) -> None:
     assert ask(source, Count("k < 'a'")) == [1]
 
 
+def test_the_spaces_that_fill_a_char_column_are_no_part_of_its_texts(spark: Any, tmp_path: Path) -> None:
+    """As in PostgreSQL. Compared as it is stored, a row was equal to a text and different from it."""
+    spark.sql(f"CREATE TABLE filled (k CHAR(5), v VARCHAR(5)) USING parquet LOCATION '{tmp_path / 'filled'}'")
+    try:
+        spark.sql("INSERT INTO filled VALUES ('ab', 'ab'), ('ab', 'ab '), ('abcde', 'x'), (NULL, NULL)")
+        engine = connect(Source.of(spark, name="filled", table="filled"))
+        for column, alike, in_cells in (("k", 2, [2, 1, 1]), ("v", 1, [1, 0, 1])):
+            counts = [cells(engine, Count(f"{column} {sign} 'ab'"))[0] for sign in ("=", "<>")]
+            assert counts == [alike, 3 - alike]
+            assert cells(engine, Histogram(column, keys=["ab", "abcde", None])) == in_cells
+            assert cells(engine, Count(f"{column} NOT IN ('ab', 'abcde')")) == [3 - sum(in_cells[:2])]
+        engine.close()
+    finally:
+        spark.sql("DROP TABLE filled")
+
+
 def test_a_text_that_is_not_utf_8_is_missing_and_equal_to_no_text(spark: Any) -> None:
     broken = "(CAST(X'61FF' AS STRING)), (CAST(X'FF' AS STRING))"
     source = Source.of(

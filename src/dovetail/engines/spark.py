@@ -70,7 +70,7 @@ class Spark:
             raise
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
-        types = {field.name: family_of(field.dataType) for field in fields}
+        types = {field.name: family_of(field) for field in fields}
         self._families = {**types, **dict.fromkeys(narrow, MILLISECONDS)}
         self._columns = {name: family.stored for name, family in self._families.items()}
 

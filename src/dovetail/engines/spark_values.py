@@ -29,7 +29,8 @@ _FAMILIES = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), Family("whole", Stored("integer"))),
     **dict.fromkeys(("float", "double"), Family("float", Stored("number"))),
     "decimal": Family("decimal", Stored("number")),
-    **dict.fromkeys(("string", "char", "varchar"), _TEXT),
+    **dict.fromkeys(("string", "varchar"), _TEXT),
+    "char": Family("padded", Stored("text", cast=True)),
     "boolean": Family("boolean", Stored("boolean")),
     # A column of nothing but missing values: it says nothing about its type.
     "void": Family("void", Stored(None)),
@@ -37,13 +38,14 @@ _FAMILIES = {
     "timestamp_ntz": Family("timestamp", Stored("timestamp")),
     "timestamp": Family("zoned", Stored("timestamp", cast=True)),
 }
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATED = Family("collated", Stored("text", cast=True))
 MILLISECONDS = Family("milliseconds", Stored("timestamp", cast=True))
 
 
-def family_of(type_: Any) -> Family:
-    """Return how a column of a Spark type is read."""
-    word = str(type_.simpleString())
+def family_of(field: Any) -> Family:
+    """Return how a column of a Spark table is read; Spark notes beside its type that it is a CHAR."""
+    word = field.metadata.get(_DECLARED) or str(field.dataType.simpleString())
     if word.startswith("string collate"):
         return _COLLATED
     return _FAMILIES.get(word.split("(")[0], _NESTED)
@@ -106,6 +108,8 @@ _SPELLED = {
     # In the session's time zone, which is UTC.
     ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
     ("zoned", "date"): "CAST(x AS DATE)",
+    # Spark fills a CHAR with spaces, and compares it as if it had filled the other side too, but not always.
+    ("padded", "text"): "TRY_VALIDATE_UTF8(RTRIM(CAST(x AS STRING)))",
     # A plain STRING is compared byte by byte.
     ("collated", "text"): "TRY_VALIDATE_UTF8(CAST(x AS STRING))",
 }
