@@ -67,6 +67,9 @@ def test_a_comparison_names_the_sense_in_which_privacy_is_equal(run, at: str) ->
     assert text.startswith("At equal ")
     assert at.split(",")[-1] in text.splitlines()[0]
     assert "worst case" in text
+    # Delta is not the probability that the loss exceeds epsilon, so that stands beside it.
+    assert ("larger loss: the probability" in text) == ("," in at)
+    assert "*" not in text
 
 
 def test_equal_zeta_is_not_equal_in_the_worst_case(run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import exp, inf
 
 import pytest
 
@@ -63,6 +63,23 @@ def test_at_equal_epsilon_delta_and_queries_every_noise_just_fits() -> None:
         assert total.epsilon_at("1e-6") == pytest.approx(1, rel=0.02)
     assert rows["geometric"].variance == pytest.approx(199.58, abs=0.1)
     assert rows["Gaussian"].variance == pytest.approx(178.5, abs=0.1)
+
+
+def test_the_chance_of_a_larger_loss_stands_beside_delta() -> None:
+    noises = {name: NOISES[name] for name in ("geometric", "mixture")}
+    found = dv.compare(noises, at=(1, "1e-6", 10))
+    geometric = found.rows[0]
+    # Near its worst case delta falls too steeply for rates of nine digits; epsilon is met.
+    assert geometric.matched
+    assert found.note is None
+    # Each answer's loss is its rate or minus its rate: ten of them exceed 1 only where all are positive.
+    rate = float(geometric.noise.rates[0])  # type: ignore[union-attr]
+    assert geometric.chance_of_more == pytest.approx((1 + exp(-rate)) ** -10, rel=1e-9)
+    assert all(row.chance_of_more is not None and row.chance_of_more > 1e-6 for row in found.rows)
+    assert "larger loss" in str(found)
+    assert found.to_dict()["rows"][0]["chance_of_more"] == geometric.chance_of_more
+    # Where no delta is named, there is nothing to stand beside.
+    assert "larger loss" not in str(dv.compare(noises, at="zeta"))
 
 
 def test_a_comparison_is_drawn_on_a_scale_that_shows_all_but_outliers() -> None:

@@ -108,6 +108,25 @@ def test_missing_words_are_missing_for_every_question(tmp_path: Path) -> None:
     assert ask(source, Count("k = 'NA'")) == [1]
 
 
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (["1,5", "1.234,5", "2,5"], "# Numbers and other words mix here"),
+        (["1,5", "k.A.", "2,5"], "# Numbers and other words mix here"),
+        (["2020-01-01", "2020-01-02", "spring"], "# Days and other words mix here"),
+        (["spring", "autumn", "a,b"], ""),
+    ],
+)
+def test_drafts_flag_columns_that_mix_numbers_or_days_of_any_spelling_with_words(
+    values: list[str], note: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x;n\n" + "".join(f"{value};1\n" for value in values))
+    text = Schema.draft(path).to_toml()
+    assert note in text
+    assert ("words mix" in text) == bool(note)
+
+
 def test_drafts_propose_missing_words_and_flag_mixed_columns(tmp_path: Path) -> None:
     drafted = Schema.draft(csv(tmp_path, "age,code,name\n40,1,ann\nNA,2a,bob\n50,3,eve\n"))
     age, code, name = (drafted.get(column) for column in ("age", "code", "name"))

@@ -31,6 +31,7 @@ from dovetail.progress import working
 
 _FIX = Give("at")
 _FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
+_UNMET = "* no scale of this noise has this guarantee, to 1e-6; compare it with care"
 _DIGITS = 9
 _CLOSE = 1e-9
 # How near to the level a row must come to count as matched.
@@ -45,6 +46,8 @@ class Row:
     """One noise of a comparison; `matched` is False where no scale brings it to the level, to 1e-6.
 
     A mechanism that is known by its privacy loss alone has no noise; nothing is known of its errors (nan).
+    `chance_of_more` is P(L > epsilon) of all queries together where they are compared at (epsilon, delta):
+    it is never below delta.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Row:
     variance: float
     within_95: float
     entropy: float
+    chance_of_more: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,22 +69,28 @@ class Comparison:
     at: str
     rows: tuple[Row, ...]
 
+    @property
+    def note(self) -> str | None:
+        """What the mark beside a row says; None where every row is at the level."""
+        return None if all(row.matched for row in self.rows) else _UNMET
+
     def __str__(self) -> str:
-        heads = ("", "zeta", "worst epsilon", "mean error", "variance", "95 % within")
+        heads = ("", "zeta", "worst epsilon", "mean error", "variance", "95 % within", "larger loss")
         table: list[tuple[str, ...]] = [heads]
         for row in self.rows:
             costs = (upper_figure(cost, 5) for cost in (row.zeta, row.epsilon))
             errors = (row.mean_abs, row.variance, row.within_95)
             known = ("-" if isnan(error) else f"{error:.5g}" for error in errors)
-            table.append((row.name + ("" if row.matched else " *"), *costs, *known))
-        widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
+            more = () if row.chance_of_more is None else (upper_figure(row.chance_of_more, 2),)
+            table.append((row.name + ("" if row.matched else " *"), *costs, *known, *more))
+        shown = max(map(len, table[1:]))
+        table[0] = heads[:shown]
+        widths = [max(len(line[i]) for line in table) for i in range(shown)]
         lines = [f"At equal {self.at}"]
         lines += [
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table
         ]
-        if not all(row.matched for row in self.rows):
-            lines.append("* no scale of this noise has this guarantee, to 1e-6; compare it with care")
-        return "\n".join(lines)
+        return "\n".join(lines if self.note is None else [*lines, self.note])
 
     __repr__ = __str__
 
@@ -95,6 +105,7 @@ class Comparison:
                     "matched": row.matched,
                 }
                 | {name: _known(getattr(row, name)) for name in _FIGURES}
+                | ({} if row.chance_of_more is None else {"chance_of_more": row.chance_of_more})
                 for row in self.rows
             ],
         }
@@ -139,13 +150,46 @@ def compare(
             raise InvalidParameter(
                 f"noises[{name!r}]", noise, "a noise or a privacy loss", "For example geometric noise."
             )
-    cost, level, label = _sense(at, next(iter(noises.values())))
+    sense = _sense(at, next(iter(noises.values())))
     with working("Scaling the noises"):
-        return Comparison(label, tuple(_row(name, noise, cost, level) for name, noise in noises.items()))
+        return Comparison(sense.name, tuple(_row(name, noise, sense) for name, noise in noises.items()))
 
 
-def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss], float], float, str]:
-    """Return what is made equal: a cost that falls with the scale, its level, and its name."""
+@dataclass(frozen=True)
+class _Sense:
+    """What is made equal: a cost that falls with the scale, its level, and its name."""
+
+    name: str
+    cost: Callable[[PrivacyLoss], float]
+    level: float
+
+    def met(self, loss: PrivacyLoss) -> bool:
+        """Tell whether the level is met to 1e-6."""
+        return abs(self.cost(loss) - self.level) <= _MET * (abs(self.level) or 1.0)
+
+    def more(self, _: PrivacyLoss) -> float | None:
+        """Return P(L > epsilon) where an epsilon is named beside a delta."""
+        return None
+
+
+@dataclass(frozen=True)
+class _AtDelta(_Sense):
+    epsilon: Fraction
+    delta: Fraction
+    queries: int
+
+    def met(self, loss: PrivacyLoss) -> bool:
+        # Near the worst case delta falls so steeply that no short rate meets it; epsilon is met there.
+        if super().met(loss):
+            return True
+        epsilon = float(self.epsilon)
+        return abs(loss.compose(self.queries).epsilon_at(self.delta) - epsilon) <= _MET * epsilon
+
+    def more(self, loss: PrivacyLoss) -> float | None:
+        return loss.compose(self.queries).above(self.epsilon)
+
+
+def _sense(at: Any, first: Noise | PrivacyLoss) -> _Sense:
     if isinstance(at, str):
         check.choice("at", at, ("zeta", "epsilon"), _FIX)
         cost: Callable[[PrivacyLoss], float] = (
@@ -156,33 +200,39 @@ def _sense(at: Any, first: Noise | PrivacyLoss) -> tuple[Callable[[PrivacyLoss],
             raise InvalidParameter(
                 "noises", first, f"such that the first one's {at} is finite", "Put another first."
             )
-        return cost, level, f"{at} {upper_figure(level)}"
+        return _Sense(f"{at} {upper_figure(level)}", cost, level)
     if not isinstance(at, tuple | list) or len(at) != 3:
         raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)
     epsilon = check.positive("at[0]", at[0])
     delta = check.within("at[1]", check.probability("at[1]", at[1]), _LEAST_DELTA, 1)
     queries = check.integer("at[2]", at[2], 1, 10**9)
     name = f"epsilon {float(epsilon):g}, delta {float(delta):g} for {queries} queries"
-    return (lambda loss: log(max(loss.compose(queries).delta(epsilon), _LEAST_DELTA)) - log(delta)), 0.0, name
+
+    def excess(loss: PrivacyLoss) -> float:
+        return log(max(loss.compose(queries).delta(epsilon), _LEAST_DELTA)) - log(delta)
+
+    return _AtDelta(name, excess, 0.0, epsilon, delta, queries)
 
 
-def _row(name: str, noise: Noise | PrivacyLoss, cost: Callable[[PrivacyLoss], float], level: float) -> Row:
+def _row(name: str, noise: Noise | PrivacyLoss, sense: _Sense) -> Row:
     if isinstance(noise, PrivacyLoss):
-        met = abs(cost(noise) - level) <= _MET * (abs(level) or 1.0)
-        return Row(name, None, met, noise.zeta, noise.epsilon, nan, nan, nan, nan)
-    matched = _matched(noise, cost, level)
+        return Row(
+            name, None, sense.met(noise), noise.zeta, noise.epsilon, nan, nan, nan, nan, sense.more(noise)
+        )
+    matched = _matched(noise, sense.cost, sense.level)
     shown = noise if matched is None else matched
     loss = privacy_loss(shown)
     return Row(
         name,
         shown,
-        matched is not None and abs(cost(loss) - level) <= _MET * (abs(level) or 1.0),
+        matched is not None and sense.met(loss),
         loss.zeta,
         loss.epsilon,
         shown.mean_abs(),
         shown.variance(),
         shown.quantile_abs(0.95),
         shown.entropy(),
+        sense.more(loss),
     )
 
 

@@ -25,7 +25,10 @@ MOST_VALUES = 100
 _GUESSES = ("boolean", "integer", "number", "date", "timestamp")
 _USUAL = ("na", "n/a", "nan", "null", "none", "nil", "-", "--", "?", ".", "..", "missing", "unknown", "")
 _WORDS = "These words seem to stand for no value; check them"
-_MIXED = "Numbers and other words mix here. Declare a type, decimal and missing_words, or keep it a text."
+_MIXED = {
+    "number": "Numbers and other words mix here. Declare a type, decimal, missing_words, or keep it a text.",
+    "date": "Days and other words mix here. Declare a type and missing_words, or keep it a text.",
+}
 _WINDOWS = "windows-1252"
 _BLOCK = 1 << 20
 
@@ -122,7 +125,7 @@ def _guessed(engine: Engine, name: str) -> Guess:
             if (decimal == "." or kind == "number") and _reads_all(engine, field):
                 note = f"{_WORDS}: {', '.join(words)}" if words else None
                 return Guess(kind, "," if decimal == "," else None, words, note)
-    return Guess("text", note=_MIXED if _has_numbers(engine, name) else None)
+    return Guess("text", note=_mixed(engine, name))
 
 
 def _words(engine: Engine, name: str) -> tuple[str, ...]:
@@ -145,6 +148,10 @@ def _reads_all(engine: Engine, field: Field) -> bool:
     return not engine.fetch(exp.select(exp.Count(this=one)))[0][0]
 
 
-def _has_numbers(engine: Engine, name: str) -> bool:
-    number = engine.value(Field(name, "number", cast=True))
-    return bool(engine.fetch(exp.select(exp.Count(this=number)))[0][0])
+def _mixed(engine: Engine, name: str) -> str | None:
+    """Return what to say of a text that is a number or a day in some rows, in whatever spelling."""
+    for kind, decimal in (("number", "."), ("number", ","), ("date", ".")):
+        value = engine.value(Field(name, kind, True, decimal))
+        if engine.fetch(exp.select(exp.Count(this=value)))[0][0]:
+            return _MIXED[kind]
+    return None

@@ -13,6 +13,7 @@ from dovetail.cli.options import Json, Plot, examples
 from dovetail.cli.output_options import check_picture
 from dovetail.cli.terminal import number, printable, stdout, table, working
 from dovetail.errors import InvalidParameter
+from dovetail.exact.figures import upper_figure
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,22 +57,20 @@ def compare(
         return
     screen = stdout()
     screen.print(f"At equal {comparison.at}", style="bold")
-    shown = table(
-        "noise, as scaled",
-        "worst case:\nepsilon",
-        "average:\nzeta",
-        "mean\nerror",
-        "std.\ndev.",
-        "95 %\nwithin",
-        numbers=5,
-    )
+    heads = ["worst case:\nepsilon", "average:\nzeta", "mean\nerror", "std.\ndev.", "95 %\nwithin"]
+    if comparison.rows[0].chance_of_more is not None:
+        heads.append("larger\nloss")
+    shown = table("noise, as scaled", *heads, numbers=len(heads))
     for row in comparison.rows:
         name = (row.name if row.noise is None else spelled(row.noise)) + ("" if row.matched else " *")
         figures = (row.epsilon, row.zeta, row.mean_abs, row.variance**0.5, row.within_95)
-        shown.add_row(printable(name), *map(number, figures))
+        more = [] if row.chance_of_more is None else [upper_figure(row.chance_of_more, 2)]
+        shown.add_row(printable(name), *map(number, figures), *more)
     screen.print(shown)
-    if not all(row.matched for row in comparison.rows):
-        screen.print("* has no such guarantee at any scale; shown as given")
+    if comparison.rows[0].chance_of_more is not None:
+        screen.print("larger loss: the probability that the loss of all queries exceeds that epsilon")
+    if comparison.note is not None:
+        screen.print(comparison.note)
 
 
 def _sense(text: str) -> str | tuple[str, str, int]:
