@@ -120,3 +120,27 @@ def test_a_stretched_gaussian_keeps_its_renyi_figures_at_whole_orders(shift: int
     wide = privacy_loss(DiscreteGaussian(sigma).stretched(shift), sensitivity=shift)
     for order in ORDERS:
         assert wide.renyi(order) == pytest.approx(order / (2 * sigma**2), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("noise", "shift", "excess"),
+    [
+        (DiscreteGaussian(20), 2, 0.001),
+        (DiscreteGaussian(1), 2, 0.10),
+        (DiscreteGaussian("0.5"), 3, 0.57),
+        (Geometric("0.3"), 100, 0.004),
+        (Geometric(1), 100, 0.04),
+        (Geometric(2), 100, 0.18),
+        (GeometricMixture("0.2", 1, 5), 2, 0.08),
+        (GeometricMixture("0.2", 1, 5), 5, 0.03),
+        (GeometricMixture("0.1", 2, 3), 2, 0.13),
+        (GeometricMixture("0.1", 2, 3), 5, 0.04),
+    ],
+)
+def test_the_decision_on_stretching_states_what_it_costs(
+    noise: IntegerNoise, shift: int, excess: float
+) -> None:
+    wide = covering_noise(noise, shift)
+    found = (wide.variance() / noise.variance()) ** 0.5 / shift - 1
+    # To the digits that are printed.
+    assert found == pytest.approx(excess, rel=0.15)
