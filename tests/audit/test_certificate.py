@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +23,7 @@ from dovetail.noise import (
     TruncatedGeometric,
 )
 from dovetail.privacy import privacy_loss
+from dovetail.sampling.blocks import Blocks
 from dovetail.sampling.build import build
 from dovetail.sampling.draws import sampler_for
 from dovetail.sampling.place_rejection import checks_of
@@ -142,13 +142,13 @@ def test_tables_of_a_rate_off_by_5_percent_fail():
     wrong = build(Geometric(Fraction(1, 3) * Fraction(105, 100)))
     assert "thresholds are wrong" in str(certify(NARROW, wrong))
     # Even if draws beyond the tables ask the right law.
-    repaired = wrong._replace(blocks=replace(wrong.blocks, law=NARROW))
+    repaired = wrong._replace(blocks=Blocks(NARROW, wrong.blocks.segments))
     assert not certify(NARROW, repaired).holds
 
 
 def test_tables_of_finite_support_fail():
     wrong = build(TruncatedGeometric("1/3", 60))
-    assert not certify(NARROW, wrong._replace(blocks=replace(wrong.blocks, law=NARROW))).holds
+    assert not certify(NARROW, wrong._replace(blocks=Blocks(NARROW, wrong.blocks.segments))).holds
     # Cut where the mass beyond is below 2^-64: the thresholds are right, the law behind them is not.
     far = build(TruncatedGeometric(1, 60))
     found = certify(Geometric(1), far)
@@ -284,10 +284,10 @@ def test_blocks_that_overlap_or_mix_runs_fail():
     tables = sampler_for(WIDE)
     first, second, *others = tables.blocks.segments
     moved = (first, second._replace(start=second.start + 1), *others)
-    wrong = tables._replace(blocks=replace(tables.blocks, segments=moved))
+    wrong = tables._replace(blocks=Blocks(tables.blocks.law, moved))
     assert "do not meet" in str(certify(WIDE, wrong))
     # One segment for all integers: its blocks go across the joint of the runs.
-    wrong = tables._replace(blocks=replace(tables.blocks, segments=(first,)))
+    wrong = tables._replace(blocks=Blocks(tables.blocks.law, (first,)))
     assert "not parts of one run" in str(certify(WIDE, wrong))
     wrong = tables._replace(row_of_run=tables.row_of_run[::-1])
     assert "not parts of one run" in str(certify(WIDE, wrong))

@@ -62,7 +62,7 @@ def test_an_erased_name_is_a_number(run, clinic: str) -> None:
         (["keys", "--new", "eve"], 2, "somebody this ledger knows"),
         (["keys", "--new", "ann", "--expires", "tomorrow"], 2, "2027-01-31"),
         (["keys", "--new", "ann", "--expires", "2020-01-31"], 2, "a time in the future"),
-        (["grant", "ann", "--allotment", "epsilon=1,delta=1e-6"], 2, "currency"),
+        (["grant", "ann", "--allotment", "epsilon=1,delta=1e-6"], 2, "of the same kind"),
         (["grant", "ann", "--allotment", "nothing"], 2, "nothing"),
         (["revoke"], 2, "--key ID or --grant NAME"),
         (["revoke", "--key", "unknown"], 2, "unknown"),

@@ -110,7 +110,7 @@ def test_without_a_budget_the_currency_is_that_of_the_price() -> None:
     found = quoted(dv.Histogram("city", keys="discover"), free, spend=dv.Budget.approximate("0.5", "1e-8"))
     assert found.charge.delta > 0
     assert found.errors(simultaneous=True) == (None,)
-    with pytest.raises(dv.InvalidParameter, match="whole"):
+    with pytest.raises(dv.InvalidParameter, match="all of it is planned"):
         quoted(dv.Count(), free, queries=5)
     assert (
         quoted(dv.Count(), free, within=5, queries=5).charge == quoted(dv.Count(), within=5, queries=5).charge

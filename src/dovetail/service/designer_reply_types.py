@@ -82,7 +82,10 @@ class EstimateForm(TypedDict):
 
 
 class ComparedNoise(TypedDict):
-    """One noise beside others; null is without bound, or unknown."""
+    """One noise beside others; null is without bound, or unknown.
+
+    `chance_of_more` is the probability that the loss of all queries exceeds the epsilon named beside a delta.
+    """
 
     asked: str
     noise: Noise | None
@@ -93,6 +96,7 @@ class ComparedNoise(TypedDict):
     variance: float | None
     within_95: float | None
     entropy: float | None
+    chance_of_more: NotRequired[float]
 
 
 class ComparisonForm(TypedDict):

@@ -13,7 +13,6 @@ from dovetail.cli.options import Json, Plot, examples
 from dovetail.cli.output_options import check_picture
 from dovetail.cli.terminal import number, printable, stdout, table, working
 from dovetail.errors import InvalidParameter
-from dovetail.exact.figures import upper_figure
 
 
 def add_to(app: typer.Typer) -> None:
@@ -46,6 +45,7 @@ def compare(
     worst case, and (epsilon, delta) after some queries lies between.
     """
     from dovetail.designer import compare as scale
+    from dovetail.exact.figures import upper_figure
 
     check_picture(plot)
     with working("Scaling ..."):
