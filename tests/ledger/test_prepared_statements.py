@@ -80,10 +80,9 @@ def test_a_server_that_was_restarted_is_asked_again(account_url: str) -> None:
         account.reserve(Request("{}", TENTH, "ann"))
         with psycopg.connect(account_url, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
                 "WHERE pid <> pg_backend_pid() AND datname = current_database()"
             )
-        sleep(0.1)
         account.reserve(Request('{"another": 1}', TENTH, "ann"))
         assert account.spent() == TENTH + TENTH
 

@@ -17,8 +17,9 @@ from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request, Reservation
 
 PRICE = Charge.approximate("0.1")
+# Waits until they have ended: a connection whose end is on its way still looks whole.
 _END_OTHERS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
 _WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
