@@ -81,3 +81,10 @@ def test_equal_zeta_is_not_equal_in_the_worst_case(run) -> None:
 @pytest.mark.parametrize("at", ["beauty", "1,2", "1,1e-6,x", "nan,1e-6,1"])
 def test_a_wrong_sense_is_a_usage_error(run, at: str) -> None:
     run("compare", "mixture:0.2,1,5", "geometric:1", "--at", at, code=2)
+
+
+def test_a_design_says_how_it_is_used(run) -> None:
+    assert "--noise geometric:0.5" in run("design", "--epsilon", "1", "--sensitivity", "1,-1").stdout
+    wide = run("design", "--epsilon", "6", "--sensitivity", "10").stdout
+    assert "release DATA" not in wide
+    assert "in Python" in wide

@@ -79,6 +79,30 @@ def test_a_slip_is_one_line_and_changes_nothing(
         assert ledger.head == head
 
 
+def test_a_data_set_is_renamed_and_its_old_name_still_finds_it(run, clinic: str) -> None:
+    assert "now called stays" in run("ledger", "rename", clinic, "visits", "stays").stdout
+    assert "stays: epsilon at most 1" in run("ledger", "show", clinic, "--dataset", "visits").stdout
+    run("ledger", "create", clinic, "--dataset", "wards", "--budget", "epsilon=1")
+    taken = run("ledger", "rename", clinic, "wards", "visits", code=2).stderr
+    assert "a name that no other dataset of this ledger has" in taken
+    assert "It holds" in run("ledger", "rename", clinic, "beds", "rooms", code=2).stderr
+    run("ledger", "verify", clinic)
+
+
+def test_nothing_more_is_answered_about_a_retired_data_set(run, clinic: str) -> None:
+    Path("v.csv").write_text("ward\na\n")
+    words = ("release", "v.csv", "--name", "visits", "--ledger", clinic, "--same-data")
+    run(*words, "--noise", "geometric:0.2")
+    assert "nothing more is answered" in run("ledger", "retire", clinic, "visits").stdout
+    assert "was retired" in run(*words, "--noise", "geometric:0.1", code=5).stderr
+    shown = run("ledger", "show", clinic).stdout
+    assert "visits: epsilon at most 1 in the worst case (retired)" in shown
+    assert "answered" in shown
+    with Ledger.open(clinic) as ledger:
+        assert "(retired)" in str(ledger.show())
+    run("ledger", "verify", clinic)
+
+
 def test_an_old_ledger_says_how_it_is_migrated(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.ledger").write_bytes(gzip.decompress(OLD.read_bytes()))

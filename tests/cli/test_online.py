@@ -84,3 +84,17 @@ def test_the_ledger_shows_the_run(run: Run, command: list[str], people: Path) ->
     assert body_in_words(state.body) == "online run over region, age"
     (first,) = account.told(state.id)
     assert body_in_words(first.body) == f"opening measurement of online run {state.id}"
+
+
+def test_questions_that_are_no_text_are_refused_before_anything_is_spent(
+    run: Run, command: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "asked.txt").write_bytes(b"region = 'n\xf6rd'\n")
+    assert "UTF-8" in run(*command, "--questions", "asked.txt", code=2).stderr
+    assert not list(tmp_path.glob("*.ledger"))
+
+
+def test_a_typed_line_that_is_no_text_is_refused(run: Run, command: list[str]) -> None:
+    result = CliRunner().invoke(app, command, input=b"*\nregion = 'n\xf6rd'\n")
+    assert result.exit_code == 2
+    assert "UTF-8" in result.stderr

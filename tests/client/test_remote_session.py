@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -176,9 +177,31 @@ def test_an_online_run_over_http(house: House) -> None:
         run = remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5"))
         one = run.count("sex = 'Female'")
         assert one.origin in ("base", "checked", "measured")
+        assert isinstance(one.value, int)
         assert one.interval()[0] <= one.value <= one.interval()[1]
-        assert len(run.histogram("sex").value) == 2
+        assert f"{one.value:,} (" in repr(one)
+        by_sex = run.histogram("sex")
+        assert by_sex.table.to_pydict() == {
+            "sex": ["Female", "Male"],
+            "value": by_sex.value,
+            "low": [low for low, _ in by_sex.interval()],
+            "high": [high for _, high in by_sex.interval()],
+            "origin": by_sex.origin,
+        }
+        assert "Male" in repr(by_sex)
         assert remote.online("sex", "income", queries=100, spend=dv.Budget.pure("0.5")).id == run.id
+
+
+@pytest.mark.parametrize(
+    "run", [{"base": None}, {"base": 1}, {"updates": 7}, {"bins": {"age": [Fraction(0), 40, 100]}}]
+)
+def test_a_run_over_http_is_designed_as_one_of_a_session_is(
+    house: House, local: dv.Session, run: dict[str, Any]
+) -> None:
+    columns = ("sex", "income", *run.get("bins", ()))
+    asked = {"queries": 100, "spend": dv.Budget.pure("0.5"), **run}
+    with session_of(house) as remote:
+        assert repr(remote.quote_online(*columns, **asked)) == local.quote_online(*columns, **asked).explain()
 
 
 class Dropping(httpx2.BaseTransport):

@@ -137,9 +137,14 @@ def test_sql_and_synthetic_rows(session: dv.Session) -> None:
     assert table.table.column("level").to_pylist() == [1, 2, 3]
     assert abs(run.synthetic().num_rows - 765) < 30
     assert run.synthetic(10).column_names == ["sex", "level"]
-    run.close()
-    with pytest.raises(InvalidQuery, match="closed"):
-        run.count()
+
+
+def test_a_closed_run_refuses_and_may_be_closed_again(session: dv.Session) -> None:
+    with session.online("sex", "level", **BASED) as run:
+        run.close()
+        for ask in (run.count, run.synthetic):
+            with pytest.raises(InvalidQuery, match="closed"):
+                ask()
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,8 @@ def spelled(noise: Noise) -> str:
         return f"{name}:{','.join(data['rates'])}@{','.join(data['breaks'])}"
     if kind == "discrete-gaussian":
         return f"gaussian:{data['sigma']}"
+    if kind == "staircase" and data["sensitivity"] == "1":
+        return f"staircase:{','.join(filter(None, (data['epsilon'], data['gamma'])))}"
     if "bound" in data:
         return f"{kind}:{data['epsilon']},{data['bound']}"
     return repr(noise)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dovetail.errors import InvalidParameter
+from dovetail.answers.display import amount
+from dovetail.answers.number_formats import column_of, plain_number
+from dovetail.exact.figures import figure
+from dovetail.query.measures import Bar
 from dovetail.query.queries import Count, Histogram, Query
 from dovetail.query.query_json import to_dict
 
@@ -18,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from dovetail.query.condition import Condition
-
-_OPTIONS = ("ways", "bins", "base", "updates", "spend", "promise", "most_cells")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,7 +38,8 @@ class RemoteRunDesign:
 class RemoteRunAnswer:
     """Counts of a run: each row has keys, value, low, high (None where unchecked) and origin.
 
-    `origin` says where a number comes from: base, checked, measured or unchecked.
+    Numbers of a row are texts, as the service sent them. `origin` says where a number comes from: base,
+    checked, measured or unchecked.
     """
 
     told: Mapping[str, Any]
@@ -49,27 +52,29 @@ class RemoteRunAnswer:
     @property
     def value(self) -> Any:
         """The count, or the list of them where columns were named."""
-        return self._each("value")
+        return self._each([_read(row["value"]) for row in self.rows])
 
     @property
     def origin(self) -> Any:
         """Where the count comes from, or the list of it."""
-        return self._each("origin")
+        return self._each([row["origin"] for row in self.rows])
 
     def interval(self) -> Any:
         """Return (low, high) at the run's own level, or the list of them."""
-        bars = [(row["low"], row["high"]) for row in self.rows]
-        return bars if self.rows[0]["keys"] else bars[0]
+        return self._each([(_read(row["low"]), _read(row["high"])) for row in self.rows])
 
     @property
     def table(self) -> pyarrow.Table:
         """The cells with their values, intervals and origins."""
         import pyarrow
 
-        names = ("value", "low", "high", "origin")
-        return pyarrow.Table.from_pylist(
-            [row["keys"] | {name: row[name] for name in names} for row in self.rows]
-        )
+        columns: dict[str, list[Any]] = {
+            name: [row["keys"][name] for row in self.rows] for name in self.rows[0]["keys"]
+        }
+        for name in ("value", "low", "high"):
+            told = (row[name] for row in self.rows)
+            columns[name] = column_of([None if text is None else Fraction(text) for text in told])
+        return pyarrow.table(columns | {"origin": [row["origin"] for row in self.rows]})
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the table as a pandas DataFrame."""
@@ -79,8 +84,7 @@ class RemoteRunAnswer:
         """Return the answer as the service sent it."""
         return json.dumps(self.told, ensure_ascii=False)
 
-    def _each(self, name: str) -> Any:
-        values = [row[name] for row in self.rows]
+    def _each(self, values: list[Any]) -> Any:
         return values if self.rows[0]["keys"] else values[0]
 
     def __repr__(self) -> str:
@@ -126,22 +130,13 @@ class RemoteRun:
         return f"<run {self.id}: {self._left} updates left>"
 
 
-def request(columns: tuple[str, ...], queries: int, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a service is told of a run."""
-    unknown = sorted(set(run) - set(_OPTIONS))
-    if unknown:
-        raise InvalidParameter(unknown[0], run[unknown[0]], f"left out; a run has {', '.join(_OPTIONS)}")
-    sent = {name: _plain(value) for name, value in run.items() if value is not None}
-    return {"columns": list(columns), "queries": queries} | sent
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    return value if isinstance(value, bool | int | float | str | list | tuple | dict) else str(value)
+def _read(text: str | None) -> int | float | None:
+    return None if text is None else plain_number(Fraction(text))
 
 
 def _line(row: Mapping[str, Any]) -> str:
     name = ", ".join(str(key) for key in row["keys"].values())
-    known = "" if row["low"] is None else f" [{row['low']:g}, {row['high']:g}]"
-    return f"{name}  {row['value']:,}{known}  {row['origin']}".strip()
+    value = Fraction(row["value"])
+    known = row["low"] is not None
+    text = amount(value, Bar(Fraction(row["low"]), Fraction(row["high"]))) if known else figure(value)
+    return f"{name}  {text}  {row['origin']}".strip()

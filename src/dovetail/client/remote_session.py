@@ -13,9 +13,11 @@ from dovetail.answers.answer import Answer
 from dovetail.answers.payment import Payment, answers_planned, designed_for, noise_of_slots
 from dovetail.answers.plan import Plan
 from dovetail.answers.quote import Quote
+from dovetail.check import Real
 from dovetail.errors import InvalidParameter
+from dovetail.errors.remedies import Give
 from dovetail.privacy import Budget, Remaining
-from dovetail.query.query_json import to_dict
+from dovetail.query.query_json import json_ready, to_dict
 from dovetail.query.schema import Schema, Table
 from dovetail.query.workload import Workload
 from dovetail.session_methods.marginals import MarginalMethods
@@ -140,20 +142,62 @@ class RemoteSession(MarginalMethods):
         """The plans that you may use, oldest first."""
         return list(map(read_plan, self._connection.get("/v1/plans", dataset=self.name)["plans"]))
 
-    def quote_online(self, *columns: str, queries: int, **run: Any) -> RemoteRunDesign:
+    def quote_online(
+        self,
+        *columns: str,
+        queries: int,
+        ways: int = 3,
+        bins: Any = None,
+        base: Any = "auto",
+        updates: Any = "auto",
+        spend: Budget | None = None,
+        promise: Real = "0.95",
+        most_cells: int = 10**7,
+    ) -> RemoteRunDesign:
         """Design an online run and return its price, as `Session.quote_online`; nothing is read or spent."""
-        from .remote_run import RemoteRunDesign, request
+        from .remote_run import RemoteRunDesign
 
-        body = request(columns, queries, run) | self._vintages
+        body = self._run(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
         return RemoteRunDesign(self._connection.post(f"{self._path}/runs/quotes", body))
 
-    def online(self, *columns: str, queries: int, **run: Any) -> RemoteRun:
+    def online(
+        self,
+        *columns: str,
+        queries: int,
+        ways: int = 3,
+        bins: Any = None,
+        base: Any = "auto",
+        updates: Any = "auto",
+        spend: Budget | None = None,
+        promise: Real = "0.95",
+        most_cells: int = 10**7,
+    ) -> RemoteRun:
         """Pay once, then ask counts of these columns as often as you like, as `Session.online`."""
-        from .remote_run import RemoteRun, request
+        from .remote_run import RemoteRun
 
-        body = request(columns, queries, run) | self._vintages
+        body = self._run(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
         told = self._connection.post(f"{self._path}/runs", body, once=new_request())
         return RemoteRun(self._connection, told, lambda query: query.checked(self._table))
+
+    def _run(
+        self,
+        columns: tuple[str, ...],
+        queries: int,
+        ways: int,
+        bins: Any,
+        base: Any,
+        updates: Any,
+        spend: Budget | None,
+        promise: Real,
+        most_cells: int,
+    ) -> dict[str, Any]:
+        """Return what the service is told of a run."""
+        if not isinstance(spend, Budget | None):
+            raise InvalidParameter("spend", spend, "a budget", Give("spend"))
+        said = {"columns": columns, "queries": queries, "ways": ways, "bins": bins, "base": base}
+        said |= {"updates": updates, "promise": str(promise), "most_cells": most_cells}
+        said = {name: json_ready(value) for name, value in said.items()}
+        return said | {"spend": None if spend is None else spend.to_dict()} | self._vintages
 
     @property
     def remaining(self) -> Remaining:

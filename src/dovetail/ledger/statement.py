@@ -32,6 +32,7 @@ class DatasetStanding:
     remaining: Remaining
     protects: str | None = None
     vintages: tuple[tuple[str, Remaining], ...] = ()
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,9 @@ class Statement:
     def __str__(self) -> str:
         lines = []
         for one in self.standings:
-            lines += [f"{one.name}: {one.budget}", f"  spent    {one.spent}", f"  remains  {one.remaining}"]
+            over = " (retired)" if one.retired else ""
+            lines += [f"{one.name}: {one.budget}{over}"]
+            lines += [f"  spent    {one.spent}", f"  remains  {one.remaining}"]
             lines += [] if one.protects is None else [f"  protects {one.protects}"]
             lines += [f"  remains  {rest} of {label}" for label, rest in one.vintages]
         for each in self.shares:
@@ -134,8 +137,8 @@ def statement(
         titles[row["id"]] = first_name(connection, row["id"])
         budget, spent = budget_of(row["budget"]), most_spent(connection, row["id"])
         remaining = budget.remaining(spent)
-        apart = _apart(connection, dict(row))
-        standings.append(DatasetStanding(titles[row["id"]], budget, spent, remaining, row["protects"], apart))
+        about = (row["protects"], _apart(connection, dict(row)), row["retired"] is not None)
+        standings.append(DatasetStanding(titles[row["id"]], budget, spent, remaining, *about))
     who, labels = called(connection), _labels(connection)
     rows = connection.execute(_entries(dataset, last, analyst)).all()
     entries = tuple(_entry(row, titles, who, labels) for row in reversed(rows))

@@ -128,8 +128,7 @@ class Online:
             raise InvalidQuery("unchecked must be True or False.")
         questions = [self._domain.question(query, self._asker.table) for query in queries]
         with self._lock:
-            if self._closed:
-                raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
+            self._check_open()
             keys = [canonical_text(question.to_dict()) for question in questions]
             new = {key: each for key, each in zip(keys, questions, strict=True) if key not in self._given}
             before = {key for key in keys if key in self._given}
@@ -150,6 +149,7 @@ class Online:
         from dovetail.workloads.synthetic import synthetic_rows
 
         with self._lock:
+            self._check_open()
             hypothesis = self._run.learner.hypothesis
             made = synthetic_rows(hypothesis.cells, round(hypothesis.total) if rows is None else rows)
         return arrow_rows(self._domain.axes, made)
@@ -157,8 +157,9 @@ class Online:
     def close(self) -> None:
         """Let go of the true counts, which are kept in memory. The run itself stays paid for."""
         with self._lock:
-            self._closed = True
-            del self._run
+            if not self._closed:
+                self._closed = True
+                del self._run
 
     def __enter__(self) -> Online:
         return self
@@ -168,6 +169,10 @@ class Online:
 
     def __repr__(self) -> str:
         return f"<online run {self.plan.id}: {self.plan.words()}; {self.updates_left} updates left>"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InvalidQuery("This run is closed.", "Nothing was spent. Open it again, which is free.")
 
     def _answered(self, new: dict[str, CheckedQuery], unchecked: bool) -> dict[str, _Given]:
         """Answer questions that were not asked before, tested where the run has a guard."""

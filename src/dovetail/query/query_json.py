@@ -51,7 +51,7 @@ def to_dict(query: Query) -> dict[str, Any]:
         if value is None or value == () or (each.default is not MISSING and value == each.default):
             continue
         pairs = each.name == "weights" and isinstance(value, Mapping)
-        form[each.name] = [[_plain(k), _plain(v)] for k, v in value.items()] if pairs else _plain(value)
+        form[each.name] = json_ready([list(pair) for pair in value.items()] if pairs else value)
     return form
 
 
@@ -181,19 +181,20 @@ def _read(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
+    """Return a value of a query as JSON holds it; `from_dict` reads its exact numbers back."""
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else {"exact": str(value)}
     if isinstance(value, Decimal):
-        return _plain(Fraction(value))
+        return json_ready(Fraction(value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): json_ready(each) for name, each in value.items()}
     if hasattr(value, "to_dict") and not hasattr(value, "columns"):
         return value.to_dict()
     from .column import listed
 
-    return [_plain(each) for each in listed(value)]
+    return [json_ready(each) for each in listed(value)]

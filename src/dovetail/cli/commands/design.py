@@ -19,6 +19,8 @@ _EPILOG = o.examples(
     "dovetail design --epsilon 1 --delta 1e-6 --queries 10 --pieces 3",
 )
 
+_IN_PYTHON = "in Python, as noise= of a query with this sensitivity; --noise takes the noise of a count"
+
 Cells: TypeAlias = Annotated[
     str, typer.Option(metavar="NUMBER", help="How many answers must be within the error at once.")
 ]
@@ -80,6 +82,7 @@ def design(
     Give an accuracy (--within), a budget (--epsilon, --epsilon with --delta, or --zeta), or both. The price
     is that of all --queries together.
     """
+    from dovetail.answers.payment import designed_for
     from dovetail.designer import design as search
 
     check_picture(plot)
@@ -109,7 +112,10 @@ def design(
         indented(printable(text), screen.width) if screen.is_terminal else printable(text), soft_wrap=True
     )
     screen.print()
-    say(screen, "use it  ", f"dovetail release DATA ... --noise {spelled(designed.noise)}", "dim")
+    # A release stretches --noise to what one row moves; one that was made for it would be stretched twice.
+    counts = designed_for(designed) == 1
+    how = f"dovetail release DATA ... --noise {spelled(designed.noise)}" if counts else _IN_PYTHON
+    say(screen, "use it  ", how, "dim")
 
 
 def _measure(text: str | None) -> Any:

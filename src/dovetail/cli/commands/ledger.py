@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dovetail.engines import Source
     from dovetail.ledger import Statement
 
+Known: TypeAlias = Annotated[str, typer.Argument(metavar="DATASET", help="A data set of the ledger.")]
+NewName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
@@ -40,6 +43,8 @@ def add_to(app: typer.Typer) -> None:
     group.command(epilog=examples("dovetail ledger verify clinic.ledger"))(verify)
     group.command(epilog=examples("dovetail ledger export clinic.ledger --csv > record.csv"))(export)
     group.command("raise", epilog=examples("dovetail ledger raise clinic.ledger --budget epsilon=2"))(raise_)
+    group.command(epilog=examples("dovetail ledger rename clinic.ledger visits hospital-visits"))(rename)
+    group.command(epilog=examples("dovetail ledger retire clinic.ledger visits"))(retire)
     ledger_vintages.add_to(group)
     ledger_people.add_to(group)
     ledger_upkeep.add_to(group)
@@ -125,6 +130,20 @@ def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = 
         stdout().print(printable(f"The budget of {name} is now {limit}."))
 
 
+def rename(place: Place, dataset: Known, name: NewName, table: Table = None) -> None:
+    """Show a data set under another name; its old names still find it."""
+    with open_ledger(place, table) as book:
+        book.rename(dataset, name)
+        stdout().print(printable(f"{dataset} is now called {name}."))
+
+
+def retire(place: Place, dataset: Known, table: Table = None) -> None:
+    """Answer nothing more about a data set, for good; its record is kept."""
+    with open_ledger(place, table) as book:
+        book.retire(dataset)
+        stdout().print(printable(f"{dataset} is retired: nothing more is answered. Its record stays."))
+
+
 def _person(data: Source | None, unit: str | None, rows: bool) -> str | None:
     """Return the exact name of the column that identifies persons, where the data can be asked for it."""
     if unit is not None and rows:
@@ -149,7 +168,7 @@ def _print(statement: Statement, place: str) -> None:
     screen = stdout()
     screen.print(printable(place), soft_wrap=True, style="bold")
     for one in statement.standings:
-        screen.print(printable(f"{one.name}: {one.budget}"))
+        screen.print(printable(f"{one.name}: {one.budget}{' (retired)' if one.retired else ''}"))
         screen.print(f"  spent    {one.spent}")
         screen.print(f"  remains  {one.remaining}")
         if one.protects is not None:

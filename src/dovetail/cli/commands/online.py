@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,11 +61,8 @@ def online(
     answered gets a line that says why.
     """
     source = session_options.source(data)
-    keywords = run_options.keywords(source)
-    with (
-        _lines(questions) as lines,
-        session_options.session(source, analyst=analyst) as session,
-    ):
+    keywords, lines = run_options.keywords(source), _lines(questions)
+    with session_options.session(source, analyst=analyst) as session:
         with working("Opening the run ..."):
             run = session.online(*run_options.names, **keywords)
         left = f"; {run.updates_left} updates left" if run.plan.updates else ""
@@ -77,16 +73,28 @@ def online(
         raise typer.Exit(USAGE)
 
 
-@contextmanager
-def _lines(place: str) -> Iterator[Iterable[str]]:
-    """Open the conditions; a file that is not there is noticed before anything is spent."""
+def _lines(place: str) -> Iterable[str]:
+    """Return the conditions; a file that cannot be read is noticed before anything is spent."""
     if place == "-":
-        yield typer.get_text_stream("stdin")
-        return
+        return _typed()
     if not Path(place).is_file():
         raise InvalidParameter("questions", place, "a file of conditions, one a line")
-    with Path(place).open(encoding="utf-8") as file:
-        yield file
+    try:
+        return Path(place).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise _not_text(place) from None
+
+
+def _typed() -> Iterator[str]:
+    """Yield each line as soon as somebody has typed it."""
+    try:
+        yield from typer.get_text_stream("stdin", encoding="utf-8")
+    except UnicodeDecodeError:
+        raise _not_text("-") from None
+
+
+def _not_text(place: str) -> InvalidParameter:
+    return InvalidParameter("questions", place, "text in UTF-8", "Save it again as UTF-8.")
 
 
 def _answer_all(run: Online, lines: Iterable[str], together: int, unchecked: bool) -> int:
