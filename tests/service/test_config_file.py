@@ -86,6 +86,21 @@ def test_a_difference_to_the_record_stops_the_start(place: Path) -> None:
     [
         ("port = 9000", "prot = 9000"),
         ("port = 9000", "port = 99999"),
+        ("port = 9000", 'port = "9000"'),
+        ("port = 9000", "metrics_port = 0"),
+        ("port = 9000", "host = 9000"),
+        ("workers = 2", "workers = 0"),
+        ("workers = 2", "threads = 0"),
+        ('hosts = ["counts.example.org"]', 'hosts = "counts.example.org"'),
+        ("behind_proxy = true", 'behind_proxy = "no"'),
+        ('data = "data"', "data = 5"),
+        ('title = "People"', "title = 5"),
+        ('title = "People"', 'public = "no"'),
+        ('title = "People"', "unit = 5"),
+        ('title = "People"', 'max_rows = "5"'),
+        ('title = "People"', 'neighbours = "none"'),
+        ('title = "People"', "schema = 5"),
+        ('answers = "shared"', 'answers = "everyone"'),
         ("[limits]", "[limit]"),
         ("batch = 10", "batch = 0"),
         ("batch = 10", "bath = 10"),
@@ -107,6 +122,20 @@ def test_a_mistake_is_named_without_a_password(place: Path, old: str, new: str) 
         read_settings(place)
     assert "hush" not in str(refused.value)
     assert "reader" not in str(refused.value)
+
+
+def test_a_line_that_is_no_toml_is_named(place: Path) -> None:
+    place.write_text("[service]\nport 9000\n")
+    with pytest.raises(DovetailError, match="line 2"):
+        read_settings(place)
+
+
+def test_the_schema_of_a_table_is_found_where_a_session_finds_it(place: Path) -> None:
+    data = place.parent / "data"
+    (data / "clinic.duckdb").touch()
+    (data / "clinic-visits.toml").write_text(dv.Schema([dv.Column("age", "integer")]).to_toml())
+    place.write_text('[service]\nledger = "a"\n[datasets.v]\nsource = "data/clinic.duckdb"\ntable = "visits"\n')
+    assert read_settings(place).datasets[0].schema.get("age") is not None
 
 
 def test_the_configuration_to_begin_with_has_only_settings_that_exist(

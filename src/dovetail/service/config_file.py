@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from dovetail.check import integer, positive
+from dovetail.engines import Source
 from dovetail.engines.source import is_address
 from dovetail.errors import DataError, InvalidParameter
 from dovetail.privacy import Budget
@@ -21,20 +22,19 @@ from .oidc import Provider
 from .rate_limit import parsed_rate
 from .settings import DeclaredDataset, Limits, Settings
 
-_SERVICE = {"host", "port", "hosts", "ledger", "tls_certificate", "tls_key", "behind_proxy", "workers"}
-_SERVICE |= {"threads", "lease", "metrics_port", "cookie_secret_file"}
-_DATASET = {
-    "source",
-    "connection",
-    "table",
-    "schema",
-    "unit",
-    "max_rows",
-    "max_cells",
-    "neighbours",
-    "budget",
+# What each setting is; where nothing is named, its reader says so itself.
+_TEXT, _TRUTH, _NUMBER, _TEXTS = "a text", "true or false", "a whole number", "a list of texts"
+_SERVICE: dict[str, str | None] = {
+    **dict.fromkeys(("host", "ledger", "tls_certificate", "tls_key", "cookie_secret_file"), _TEXT),
+    **dict.fromkeys(("port", "workers", "threads", "metrics_port"), _NUMBER),
+    **{"hosts": _TEXTS, "behind_proxy": _TRUTH, "lease": None},
 }
-_DATASET |= {"answers", "public", "pacing", *ABOUT}
+_DATASET: dict[str, str | None] = {
+    **dict.fromkeys(("source", "connection", "table", "schema", "unit", "neighbours", "answers"), _TEXT),
+    **dict.fromkeys(("max_rows", "max_cells"), _NUMBER),
+    **dict.fromkeys(ABOUT, _TEXT),
+    **{"public": _TRUTH, "budget": None, "pacing": None},
+}
 _LEAST_SECRET = 32
 
 
@@ -45,25 +45,26 @@ def read_settings(path: Path, **over: Any) -> Settings:
     """
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is not TOML in UTF-8"
-        raise DataError(f"The configuration {path.name} cannot be read: {why}.") from None
-    _only(said, {"service", "limits", "oidc", "data_roots", "connections", "datasets"}, "the file")
+    except OSError as error:
+        raise DataError(f"The configuration {path.name} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"The configuration {path.name} is not in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"The configuration {path.name} is not TOML: {error}.") from None
+    _only(said, ("service", "limits", "oidc", "data_roots", "connections", "datasets"), "the file")
     here, service = path.parent, _table(said, "service")
-    _only(service, _SERVICE, "[service]")
+    _check_kinds(service, _SERVICE, "[service]")
     datasets = [_dataset(name, _table(said["datasets"], name), here) for name in _table(said, "datasets")]
     made: dict[str, Any] = {
         "ledger": _ledger(service, here),
         "datasets": tuple(datasets),
-        "data_roots": {name: (here / place).resolve() for name, place in _table(said, "data_roots").items()},
+        "data_roots": _roots(_table(said, "data_roots"), here),
         "connections": {name: _address(name, each) for name, each in _table(said, "connections").items()},
         "limits": _limits(_table(said, "limits")),
         "oidc": _provider(_table(said, "oidc")),
     }
-    made |= {name: service[name] for name in ("host", "behind_proxy") if name in service}
-    for name in ("port", "workers", "threads", "metrics_port"):
-        if name in service:
-            made[name] = integer(name, service[name], low=0, high=65535)
+    plain = ("host", "behind_proxy", "port", "workers", "threads", "metrics_port")
+    made |= {name: service[name] for name in plain if name in service}
     if "lease" in service:
         made["lease"] = float(positive("lease", service["lease"], "Seconds, such as 600."))
     for name in ("tls_certificate", "tls_key"):
@@ -75,10 +76,38 @@ def read_settings(path: Path, **over: Any) -> Settings:
     return Settings(**made | over)
 
 
-def _only(said: Mapping[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(set(said) - known)
+def _only(said: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    unknown = sorted(set(said) - set(known))
     if unknown:
         raise InvalidParameter("config", unknown[0], f"a setting of {where}: {', '.join(sorted(known))}")
+
+
+def _check_kinds(said: Mapping[str, Any], known: Mapping[str, str | None], where: str) -> None:
+    """Refuse a setting that does not exist, and one of another kind: "no" is not false."""
+    _only(said, known, where)
+    for name, value in said.items():
+        kind = known[name]
+        if kind is not None and not _IS[kind](value):
+            # It may hold a password: only numbers are shown.
+            shown = value if isinstance(value, bool | int | float) else "…"
+            raise InvalidParameter(name, shown, f"{kind} in {where}")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    _TEXT: _is_text,
+    _TRUTH: lambda value: isinstance(value, bool),
+    _NUMBER: lambda value: type(value) is int,
+    _TEXTS: lambda value: isinstance(value, list) and all(map(_is_text, value)),
+}
+
+
+def _roots(said: Mapping[str, Any], here: Path) -> dict[str, Path]:
+    _check_kinds(said, dict.fromkeys(said, _TEXT), "[data_roots]")
+    return {name: (here / place).resolve() for name, place in said.items()}
 
 
 def _table(said: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -90,7 +119,7 @@ def _table(said: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _ledger(service: Mapping[str, Any], here: Path) -> str:
     place = service.get("ledger")
-    if not isinstance(place, str) or not place:
+    if not place:
         raise InvalidParameter(
             "ledger", place, "named in [service]", 'For example ledger = "service.ledger".'
         )
@@ -148,13 +177,13 @@ def _limits(said: Mapping[str, Any]) -> Limits:
 
 
 def _dataset(name: str, said: Mapping[str, Any], here: Path) -> DeclaredDataset:
-    _only(said, _DATASET, f"[datasets.{name}]")
+    _check_kinds(said, _DATASET, f"[datasets.{name}]")
     if "connection" in said:
         source = {"connection": said["connection"], "table": said.get("table", "")}
     elif said.get("source") == "adult":
         source = {"shipped": "adult"}
     else:
-        source = {"path": str((here / str(said.get("source", name))).resolve())}
+        source = {"path": str((here / said.get("source", name)).resolve())}
         source |= {"table": said["table"]} if "table" in said else {}
     about = {key: said[key] for key in (*ABOUT, "public") if key in said}
     more: dict[str, Any] = {
@@ -175,5 +204,7 @@ def _schema(said: Mapping[str, Any], source: Mapping[str, Any], here: Path) -> S
         from dovetail import datasets
 
         return datasets.adult().schema or Schema()
-    beside = Path(source["path"]).with_suffix(".toml") if "path" in source else None
-    return Schema.read(beside) if beside is not None and beside.is_file() else Schema()
+    if "path" not in source:
+        return Schema()
+    beside = Source(Path(source["path"]), "", table=source.get("table")).with_schema()
+    return beside.schema or Schema()

@@ -8,14 +8,18 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from dovetail.check import choice, integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.store_opening import LEASE
 from dovetail.privacy import Budget
 from dovetail.query import Schema
+from dovetail.query.neighbours import NEIGHBOURS
 
 from .oidc import Provider
 
 PORT = 8321
+ANSWERS = ("own", "shared")
+_MOST_WORKERS, _MOST_THREADS, _LAST_PORT = 1000, 1000, 65535
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -38,6 +42,10 @@ class DeclaredDataset:
     answers: str = "own"
     pacing: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        choice("neighbours", self.neighbours, NEIGHBOURS)
+        choice("answers", self.answers, ANSWERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,11 @@ class Settings:
     cookie_secret: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
+        integer("port", self.port, 0, _LAST_PORT, "0 takes any that is free.")
+        integer("workers", self.workers, 1, _MOST_WORKERS)
+        integer("threads", self.threads, 1, _MOST_THREADS)
+        if self.metrics_port is not None:
+            integer("metrics_port", self.metrics_port, 1, _LAST_PORT)
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidParameter("tls_key", None, "given together with the certificate")
         if not (self.loopback or self.tls or self.behind_proxy):
