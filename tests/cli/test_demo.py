@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.errors import InvalidParameter
+
 
 @pytest.mark.slow
 def test_the_demo_tells_its_story_and_leaves_what_it_says(run, tmp_path: Path) -> None:
@@ -37,5 +39,5 @@ def test_an_earlier_demo_is_never_overwritten(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.chdir(tmp_path)
     assert [_folder(None) for _ in range(3)] == [Path("out/demo"), Path("out/demo-2"), Path("out/demo-3")]
-    with pytest.raises(FileExistsError):
+    with pytest.raises(InvalidParameter, match="does not exist yet"):
         _folder("out/demo")

@@ -66,6 +66,7 @@ def test_an_erased_name_is_a_number(run, clinic: str) -> None:
         (["grant", "ann", "--allotment", "nothing"], 2, "nothing"),
         (["revoke"], 2, "--key ID or --grant NAME"),
         (["revoke", "--key", "unknown"], 2, "unknown"),
+        (["revoke", "--grant", "ann"], 2, "name='ann' must be somebody with a grant"),
         (["policy"], 2, "--answers or --access"),
     ],
 )

@@ -36,6 +36,17 @@ def test_a_description_is_an_event_that_verifies(ledger: Ledger) -> None:
     assert ledger.verify() == ledger.head
 
 
+def test_an_amendment_keeps_what_others_said_meanwhile(ledger: Ledger) -> None:
+    ledger.catalogue.describe("visits", {"title": "Visits"})
+    with Ledger.open(ledger.place) as elsewhere:
+        elsewhere.catalogue.amend("visits", lambda said: {**said, "places": {"May": "may.csv"}})
+        ledger.catalogue.amend("visits", lambda said: {**said, "title": "All visits"}, by="ann")
+        assert elsewhere.catalogue.entry("visits").said == {
+            "title": "All visits",
+            "places": {"May": "may.csv"},
+        }
+
+
 def test_an_analyst_sees_the_allotment_and_not_what_others_spent(ledger: Ledger) -> None:
     whole = ledger.catalogue.account("visits")
     made = whole.reserve(asked("count", TENTH, analyst="bob"))

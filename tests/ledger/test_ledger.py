@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
-from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, LedgerError
+from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, LedgerCorrupt, LedgerError
 from dovetail.ledger import DatasetAccount, ExPost, Ledger, SharedBudget
+from dovetail.ledger.backup import back_up
 from dovetail.ledger.chain import linked, origin
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Reservation
@@ -203,3 +205,10 @@ def test_a_part_of_data_is_charged_where_the_whole_is(ledger: Ledger) -> None:
     assert ledger.account("whole", source="/data/jan.csv").name == "whole"
     with pytest.raises(BudgetMismatch, match="not to that of 'other'"):
         ledger.account("other", source="/data/jan.csv")
+
+
+def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "a.ledger").write_bytes(b"no database" * 100)
+    with pytest.raises(LedgerCorrupt):
+        back_up(tmp_path / "a.ledger", tmp_path / "copy.ledger")
+    assert [each.name for each in tmp_path.iterdir()] == ["a.ledger"]

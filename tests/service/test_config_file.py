@@ -134,7 +134,9 @@ def test_the_schema_of_a_table_is_found_where_a_session_finds_it(place: Path) ->
     data = place.parent / "data"
     (data / "clinic.duckdb").touch()
     (data / "clinic-visits.toml").write_text(dv.Schema([dv.Column("age", "integer")]).to_toml())
-    place.write_text('[service]\nledger = "a"\n[datasets.v]\nsource = "data/clinic.duckdb"\ntable = "visits"\n')
+    place.write_text(
+        '[service]\nledger = "a"\n[datasets.v]\nsource = "data/clinic.duckdb"\ntable = "visits"\n'
+    )
     assert read_settings(place).datasets[0].schema.get("age") is not None
 
 

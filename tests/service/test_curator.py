@@ -56,6 +56,31 @@ def test_from_a_new_analyst_to_a_first_answer(house: Any) -> None:
     assert listed["standing"]["spent"] == given.json()["price"]
 
 
+@pytest.mark.parametrize("wrong", [{"answers": "everybody"}, {"name": "census"}, {"pacing": -1}])
+def test_a_change_that_is_refused_changes_nothing(house: Any, wrong: dict[str, Any]) -> None:
+    house.ledger.account("census", budget=dv.Budget.pure(1))
+    before = house.ledger.head
+    body = {"title": "Another", "public": True, "retired": True} | wrong
+    assert house.carl.send("PATCH", "/v1/datasets/adult", json=body).status_code == 400
+    assert house.ledger.head == before
+
+
+@pytest.mark.parametrize("wrong", [{"neighbours": "none"}, {"answers": "everybody"}])
+def test_a_dataset_that_is_refused_leaves_no_record(files: Any, wrong: dict[str, Any]) -> None:
+    schema = {"columns": [{"name": "age", "type": "integer", "low": 0, "high": 120}]}
+    made = {"name": "people", "source": {"root": "data", "path": "people.csv"}, "schema": schema}
+    before = files.ledger.head
+    refused = files.carl.post("/v1/datasets", made | {"budget": {"epsilon": 1}} | wrong)
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid-parameter")
+    assert files.ledger.head == before
+
+
+def test_an_expiry_says_its_zone(house: Any) -> None:
+    refused = house.carl.post("/v1/keys", {"person": house.ann.id, "expires": "2127-01-31"})
+    assert refused.status_code == 400
+    assert "2027-01-31T00:00:00+00:00" in refused.json()["detail"]
+
+
 def test_a_key_is_shown_once_and_revoked_at_the_next_request(house: Any) -> None:
     first = house.carl.post("/v1/keys", {"person": house.ann.id}, key="k")
     assert first.json()["key"].startswith("dvt_")

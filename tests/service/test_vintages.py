@@ -51,6 +51,26 @@ def declare(house: Any, name: str, label: str, **more: Any) -> Any:
     return house.carl.post(f"/v1/datasets/{name}/vintages", {"label": label, "source": source} | more)
 
 
+def test_the_place_of_a_vintage_outlives_a_change_by_a_worker_that_has_not_heard_of_it(
+    clinic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dovetail.service.served_datasets._FRESH", 3600)
+    place = {"root": "data", "path": "visits-February.csv"}
+    with Ledger.open(clinic.ledger.place) as another_worker:
+        another_worker.catalogue.amend("visits", lambda said: {**said, "vintages": {"February": place}})
+    assert clinic.carl.send("PATCH", "/v1/datasets/visits", json={"title": "Visits"}).status_code == 200
+    said = clinic.ledger.catalogue.entry("visits").said
+    assert (said["title"], said["vintages"]) == ("Visits", {"February": place})
+
+
+def test_a_disjoint_dataset_says_how_a_vintage_is_named(clinic: Any) -> None:
+    assert declare(clinic, "visits", "January", complete=True).status_code == 201
+    assert clinic.carl.send("PATCH", "/v1/datasets/visits", json={"disjoint": True}).status_code == 200
+    refused = clinic.ann.post("/v1/datasets/visits/answers", COUNT)
+    assert refused.status_code == 400
+    assert refused.json()["fix"] == ['Give "vintages": ["2026-01"].']
+
+
 def test_a_curator_declares_and_an_analyst_asks_about_one_or_several(clinic: Any) -> None:
     for label in LABELS:
         assert declare(clinic, "visits", label, complete=True).status_code == 201

@@ -20,14 +20,19 @@ def back_up(ledger: Path, target: Path) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         raise LedgerError(f"A copy cannot be made at {target}: {error.strerror}.") from error
-    with translated(str(ledger)):
-        live, copy = sqlite3.connect(ledger), sqlite3.connect(target)
-        try:
-            live.backup(copy)
-        finally:
-            live.close()
-            copy.close()
-    sync(target)
+    try:
+        with translated(str(ledger)):
+            live, copy = sqlite3.connect(ledger), sqlite3.connect(target)
+            try:
+                live.backup(copy)
+            finally:
+                live.close()
+                copy.close()
+        sync(target)
+    except BaseException:
+        # Half a copy would be taken for one, and stand in the way of the next.
+        target.unlink()
+        raise
 
 
 @contextmanager

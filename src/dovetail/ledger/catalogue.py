@@ -6,7 +6,7 @@ A description is an event like any other, so the record tells who changed what. 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,8 +97,22 @@ class Catalogue:
 
     def describe(self, name: str, said: Mapping[str, Any], *, by: str | None = None) -> None:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
+        self.amend(name, lambda _: said, by=by)
+
+    def amend(
+        self,
+        name: str,
+        changed: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        *,
+        by: str | None = None,
+    ) -> None:
+        """Record what is said about a dataset from now on, made of what is said now, in one transaction.
+
+        Of two who amend at the same time, neither undoes what the other has said.
+        """
         with self._store.writing() as writer:
             number = find(writer.connection, name)
+            said = changed(_said(writer.connection, number).get(number, {}))
             _describe(writer, number, said, named_number(writer.connection, by))
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, select
 
-from dovetail.errors import AccessRefused, InvalidParameter
+from dovetail.errors import AccessRefused, DovetailWarning, InvalidParameter
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
@@ -17,6 +17,7 @@ from .chain import canonical
 from .keys import moment, past
 from .prepared_statements import recall, run
 from .principals import by_whom
+from .principals import principal as known
 from .record_writer import RecordWriter
 from .schema import grants
 
@@ -26,7 +27,7 @@ _HELD = select(grants.c.dataset, grants.c.expires).where(
 _OF = select(grants).where(grants.c.principal == bindparam("who"), grants.c.dataset == bindparam("of"))
 
 
-class AboveBudget(UserWarning):
+class AboveBudget(DovetailWarning):
     """An allotment is larger than the budget of the dataset, which holds first."""
 
 
@@ -105,8 +106,10 @@ def give(
     writer.record("grant", dataset, content | {"expires": values["expires"]} | by_whom(by))
     if above:
         warnings.warn(
-            f"the allotment ({allotment}) is above the budget of the dataset ({budget}), which holds first.",
-            AboveBudget,
+            AboveBudget(
+                f"The allotment ({allotment}) is above the budget of the dataset ({budget}), which holds "
+                "first."
+            ),
             stacklevel=4,
         )
     return number
@@ -116,7 +119,9 @@ def withdraw(writer: RecordWriter, principal: int, dataset: int, by: int | None)
     """Revoke a grant; what was spent of it is kept and counts if it is given again."""
     row = grant_row(writer.connection, principal, dataset)
     if row is None:
-        raise InvalidParameter("name", principal, "somebody with a grant for this dataset")
+        raise InvalidParameter(
+            "name", str(known(writer.connection, principal)), "somebody with a grant for this dataset"
+        )
     if row["revoked"] is None:
         writer.update(grants, row, {"revoked": writer.next})
         writer.record("revoked grant", dataset, {"grant": row["id"]} | by_whom(by))

@@ -113,8 +113,8 @@ def take_slots(writer: RecordWriter, plan: int, dataset: int, principal: int | N
         )
     left, slots = row["left"], row["slots"]
     if left < wanted:
-        short = f"this uses {wanted} answers of a plan that has {left} of {slots} left"
-        gone = f"all {slots} answers of the plan were given: 0 left"
+        short = f"This uses {wanted} answers of a plan that has {left} of {slots} left"
+        gone = f"All {slots} answers of the plan were given: 0 left"
         raise BudgetExceeded(
             f"{short if left else gone}.",
             "Open another plan under another name, or pay for each query.",

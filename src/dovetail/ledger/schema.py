@@ -54,8 +54,8 @@ def _number() -> Column[int]:
 
 
 # One row: who this ledger is, and the head of its chain. Locking this row is locking the ledger. `state` is
-# the digest of all that can still be used (state.py), `witness` the event that last named a witness, or 0,
-# and `settings` the last event that changed a dataset or its names, a principal or a grant.
+# the digest of all that can still be used (state_digest.py), `witness` the event that last named a witness,
+# or 0, and `settings` the last event that changed a dataset or its names, a principal or a grant.
 ledger = Table(
     "dovetail_ledger",
     metadata,

@@ -170,9 +170,10 @@ def declare_disjoint(writer: RecordWriter, dataset: int, by: int | None) -> None
     writer.record("disjoint", dataset, {"ex_post": ex_post} | by_whom(by))
     if ex_post:
         warnings.warn(
-            "Answers were given before the vintages were declared disjoint (ex post), so they count for all "
-            "vintages. The record says so.",
-            ExPost,
+            ExPost(
+                "Answers were given before the vintages were declared disjoint (ex post), so they count for "
+                "all vintages. The record says so."
+            ),
             stacklevel=4,
         )
 

@@ -23,7 +23,7 @@ def background(settings: Settings) -> Iterator[Start]:
     settings = replace(settings, port=0, workers=1, cookie_secret=random_bytes(32))
     with closing(bound_socket(settings)) as bound:
         settings = replace(settings, port=bound.getsockname()[1])
-        server = uvicorn.Server(configured(settings, worker(settings, None)))
+        server = uvicorn.Server(configured(settings, worker(settings)))
         thread = Thread(target=server.run, args=([bound],))
         thread.start()
         try:

@@ -27,13 +27,17 @@ _TEXT, _TRUTH, _NUMBER, _TEXTS = "a text", "true or false", "a whole number", "a
 _SERVICE: dict[str, str | None] = {
     **dict.fromkeys(("host", "ledger", "tls_certificate", "tls_key", "cookie_secret_file"), _TEXT),
     **dict.fromkeys(("port", "workers", "threads", "metrics_port"), _NUMBER),
-    **{"hosts": _TEXTS, "behind_proxy": _TRUTH, "lease": None},
+    "hosts": _TEXTS,
+    "behind_proxy": _TRUTH,
+    "lease": None,
 }
 _DATASET: dict[str, str | None] = {
     **dict.fromkeys(("source", "connection", "table", "schema", "unit", "neighbours", "answers"), _TEXT),
     **dict.fromkeys(("max_rows", "max_cells"), _NUMBER),
     **dict.fromkeys(ABOUT, _TEXT),
-    **{"public": _TRUTH, "budget": None, "pacing": None},
+    "public": _TRUTH,
+    "budget": None,
+    "pacing": None,
 }
 _LEAST_SECRET = 32
 

@@ -40,7 +40,7 @@ PARAMETERS: dict[str, str | None] = {
     "table": '"table": "visits"',
     "unit": '"unit": "person"',
     "version": None,
-    "vintage": None,
+    "vintage": '"vintages": ["2026-01"]',
     "where": '"where": "age >= 40"',
     "within": '"within": 5',
 }

@@ -5,6 +5,8 @@ The registry lives in the ledger. A configuration begins it; where the two diffe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from dovetail.engines import Source, connect
@@ -104,5 +106,10 @@ def set_pacing(settings: Settings, ledger: Ledger) -> None:
     """Record the pacing that the configuration says; the registry keeps it under every name of a dataset."""
     said = {each.name: each.pacing for each in settings.datasets if each.pacing is not None}
     for entry in ledger.catalogue.entries():
-        if entry.name in said and entry.said.get("pacing") != said[entry.name]:
-            ledger.catalogue.describe(entry.name, {**entry.said, "pacing": said[entry.name]})
+        pacing = said.get(entry.name)
+        if pacing is not None and entry.said.get("pacing") != pacing:
+            ledger.catalogue.amend(entry.name, partial(_with_pacing, pacing))
+
+
+def _with_pacing(pacing: float, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**said, "pacing": pacing}

@@ -129,12 +129,10 @@ class ServedDatasets:
             for entry in self._ledger.catalogue.entries():
                 if "source" in entry.said:
                     kept[entry.number] = self._kept(entry)
-            gone = [served for number, served in self._by_number.items() if number not in kept]
+            # One that is replaced is closed with its last question; a dataset is never taken off the record.
             self._by_number = kept
             self._by_name = {served.entry.name: served for served in kept.values()}
             self._changed = changed
-        for served in gone:
-            served.close()
 
     def reload(self, settings: Settings) -> None:
         """Take new roots and connections, and try again what could not be opened."""

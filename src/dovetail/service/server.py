@@ -12,19 +12,19 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from threading import Thread
 from time import sleep
 from typing import Any
 
 import uvicorn
 
-from dovetail.errors import DataError
+from dovetail.errors import DataError, DovetailError
 from dovetail.ledger import Ledger
 from dovetail.sampling import random_bytes
 
 from .app import create_app
 from .cookies import CODE_LIVES
+from .logs import Log
 from .metrics import serve_metrics
 from .middleware import Middleware
 from .registration import seed
@@ -84,7 +84,7 @@ def serve(
     bound = bound_socket(settings)
     settings = replace(settings, port=bound.getsockname()[1])
     # Whatever stops a start does so before a key is made that nobody would see.
-    made: Any = partial(_quiet_worker, settings, reread) if settings.workers > 1 else worker(settings, reread)
+    made: Any = partial(_quiet_worker, settings, reread) if settings.workers > 1 else worker(settings)
     config = configured(settings, made)
     told(Start(address_of(settings), *first_curator(settings)))
     # A graceful stop by Ctrl-C ends with the signal being raised once more.
@@ -94,17 +94,29 @@ def serve(
 
             Supervisor(config, [bound]).run()
         else:
+            if hasattr(signal, "SIGHUP"):
+                again = partial(reload, made, config, reread)
+                signal.signal(signal.SIGHUP, lambda *_: Thread(target=again).start())
             uvicorn.Server(config).run(sockets=[bound])
 
 
 def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
-    """Return the application of a process of its own."""
+    """Return the application of a process of its own, with the settings as they are when it begins."""
     _quiet()
     _share_heaps()
-    return worker(settings, reread)
+    return worker(settings if reread is None else read_again(settings, reread))
 
 
-def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
+def read_again(settings: Settings, reread: Callable[[], Settings]) -> Settings:
+    """Return the settings of now; where the file has a mistake, those of before go on."""
+    try:
+        return settings.renewed(reread())
+    except DovetailError:
+        Log().warning("settings not read", worker=os.getpid())
+        return settings
+
+
+def worker(settings: Settings) -> Middleware:
     """Return the application of one process, which opens a ledger of its own."""
     ledger = Ledger.open(settings.ledger, lease=settings.lease)
     app = create_app(settings, ledger)
@@ -112,9 +124,6 @@ def worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middlew
         Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     if settings.metrics_port is not None:
         _serve_metrics(app, settings)
-    if settings.workers == 1 and hasattr(signal, "SIGHUP"):
-        with suppress(ValueError):  # not in the main thread: whoever runs it there reloads by itself
-            signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(app, reread)).start())
     return app
 
 
@@ -125,11 +134,15 @@ def _follow(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _reload(app: Middleware, reread: Callable[[], Settings] | None) -> None:
-    """Take new limits, roots and connections; the address stays what it is."""
+def reload(app: Middleware, config: uvicorn.Config, reread: Callable[[], Settings] | None) -> None:
+    """Take new limits, roots, connections and certificates; the address stays what it is."""
     service = app.service
     try:
         service.reload(service.settings if reread is None else reread())
+        certificate, key = service.settings.tls_certificate, service.settings.tls_key
+        if certificate is not None and config.ssl is not None:
+            # For the connections that begin from now on.
+            config.ssl.load_cert_chain(certificate, key)
     except Exception as error:  # noqa: BLE001 - a mistake in the file must not stop the service
         service.log.fault(error)
         return
@@ -210,10 +223,3 @@ def _share_heaps() -> None:
     with suppress(AttributeError, OSError, TypeError):
         if "MALLOC_ARENA_MAX" not in os.environ:
             ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
-
-
-def data_root(path: Path) -> Path:
-    """Return a folder that may hold data, or say that it is none."""
-    if not path.is_dir():
-        raise DataError(f"{path} is not a folder.")
-    return path.resolve()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
 from time import monotonic
 
@@ -74,9 +73,8 @@ class Service:
                 self.ready_at = monotonic()
 
     def reload(self, settings: Settings) -> None:
-        """Take new settings; the address, the ledger and the cookies stay as they are."""
-        kept = {name: getattr(self.settings, name) for name in ("ledger", "host", "port", "cookie_secret")}
-        self.settings = replace(settings, **kept)
+        """Take settings that were read again."""
+        self.settings = self.settings.renewed(settings)
         self._rate = RateLimit(self.settings.limits.rate)
         set_pacing(self.settings, self.ledger)
         self.served.reload(self.settings)

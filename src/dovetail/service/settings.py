@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,11 @@ class Settings:
                 "Keys would be sent unencrypted. Give a certificate and its key, or say that a TLS proxy "
                 "is in front of the service.",
             )
+
+    def renewed(self, read: Settings) -> Settings:
+        """Return settings that were read again; the address, the ledger and the cookies stay as they are."""
+        kept = {name: getattr(self, name) for name in ("ledger", "host", "port", "cookie_secret")}
+        return replace(read, **kept)
 
     @property
     def loopback(self) -> bool:

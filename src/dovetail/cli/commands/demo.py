@@ -13,7 +13,7 @@ from dovetail.cli.noise_figures import NoiseFigures, change
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.options import examples
 from dovetail.cli.terminal import number, say, stdout, table, working
-from dovetail.errors import BudgetExceeded
+from dovetail.errors import BudgetExceeded, InvalidParameter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,6 +60,8 @@ def demo(
 def _folder(out: str | None) -> Path:
     """Return a new folder: a ledger of an earlier run is never touched."""
     if out is not None:
+        if Path(out).exists():
+            raise InvalidParameter("out", out, "a folder that does not exist yet", "Choose another.")
         Path(out).mkdir(parents=True)
         return Path(out)
     tries = (Path("out", "demo" if n == 1 else f"demo-{n}") for n in range(1, 10_000))

@@ -13,9 +13,10 @@ from dovetail.cli import USUAL_COLLECTION
 from dovetail.cli import options as o
 from dovetail.cli.budget_syntax import read_budget
 from dovetail.cli.data_arguments import ledger_of, read_source, shipped
+from dovetail.cli.error_words import option
 from dovetail.cli.options import examples
 from dovetail.cli.terminal import stdout
-from dovetail.errors import InvalidParameter
+from dovetail.errors import DataError, InvalidParameter
 
 if TYPE_CHECKING:
     from dovetail.engines import Source
@@ -84,7 +85,6 @@ def serve(
 
     The first time it prints a key for the curator, who adds analysts and grants in the console.
     """
-    from dovetail.service.server import data_root as folder
     from dovetail.service.server import serve as run
 
     # A service lives long enough to leave garbage.
@@ -92,31 +92,54 @@ def serve(
     over: dict[str, Any] = {"host": host, "port": port, "workers": workers, "metrics_port": metrics_port}
     over |= {"tls_certificate": tls_certificate, "tls_key": tls_key, "behind_proxy": behind_proxy or None}
     over |= {"hosts": None if allow_host is None else tuple(allow_host)}
-    over |= {
-        "data_roots": None if data_root is None else {folder(each).name: folder(each) for each in data_root}
-    }
+    over |= {"data_roots": None if data_root is None else _roots(data_root)}
     given = {key: value for key, value in over.items() if value is not None}
+    named = {
+        "unit": unit,
+        "max_rows": _whole("max_rows", max_rows),
+        "max_cells": _whole("max_cells", max_cells),
+    }
     if config is not None:
-        if data is not None or budget is not None:
-            raise InvalidParameter("config", str(config), "given without data and budget, which it names")
+        places = {"DATA": data, "ledger": ledger, "schema": schema, "name": name, "table": table}
+        _check_alone(config, {**places, "budget": budget, **named}, neighbours)
         reread = partial(from_file, config, given)
         run(reread(), partial(_tell, browser=browser), reread)
         return
     if data is None:
         raise InvalidParameter("data", None, "given, or a configuration", "For example: dovetail serve adult")
     source = read_source(data, schema, name, table)
-    declared: dict[str, Any] = {
-        "unit": unit,
-        "neighbours": str(neighbours),
-        "max_rows": _whole("max_rows", max_rows),
-    }
-    declared |= {
-        "max_cells": _whole("max_cells", max_cells),
-        "budget": None if budget is None else read_budget(budget),
-    }
+    limit = None if budget is None else read_budget(budget)
+    declared: dict[str, Any] = {**named, "neighbours": str(neighbours), "budget": limit}
     settings = from_words(data, source, str(ledger or ledger_of(source)), declared, given)
     waiting = None if settings.first is None else settings.first.name
     run(settings, partial(_tell, browser=browser, waiting=waiting))
+
+
+def _roots(folders: list[Path]) -> dict[str, Path]:
+    """Return the data roots by the names under which curators see them."""
+    roots: dict[str, Path] = {}
+    for folder in folders:
+        path = folder.resolve()
+        if not path.is_dir():
+            raise DataError(f"{folder} is not a folder.")
+        if roots.setdefault(path.name, path) != path:
+            raise InvalidParameter(
+                "data_root",
+                str(folder),
+                "another folder by its name",
+                "A configuration can name each of them.",
+            )
+    return roots
+
+
+def _check_alone(config: Path, given: dict[str, Any], neighbours: o.Neighbour) -> None:
+    """Refuse what is said about data beside a configuration, which says it of each data set."""
+    said = [name for name, value in given.items() if value is not None]
+    said += ["neighbours"] if neighbours != o.Neighbour.ADD_REMOVE else []
+    if said:
+        words = (name if name == "DATA" else option(name) for name in said)
+        allowed = f"given without {' and '.join(words)}: it says that of each data set"
+        raise InvalidParameter("config", str(config), allowed)
 
 
 def from_file(config: Path, given: dict[str, Any]) -> Settings:
@@ -146,6 +169,10 @@ def from_words(
     else:
         place = {"path": str(Path(data).resolve())} | ({"table": source.table} if source.table else {})
     if source.schema is None:
+        for name in ("unit", "max_rows", "max_cells"):
+            if declared[name] is not None:
+                allowed = "left out where there is no schema yet: the console asks whom the data protect"
+                raise InvalidParameter(name, declared[name], allowed)
         if "path" in place:
             # A root that is this file, or folder, alone: nothing beside it can be served.
             path = Path(place["path"])

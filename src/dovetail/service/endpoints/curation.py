@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 
+from dovetail.check import choice
 from dovetail.engines.source import without_password
 from dovetail.errors import BudgetMismatch, InvalidParameter
 from dovetail.ledger import Entry
@@ -39,7 +40,7 @@ from dovetail.service.replies import once, reply, service_of
 from dovetail.service.reply_types import DatasetForm, Reply
 from dovetail.service.routing import KeyRoute
 from dovetail.service.service import Service
-from dovetail.service.settings import DeclaredDataset
+from dovetail.service.settings import ANSWERS, DeclaredDataset
 from dovetail.service.sources import check_form, listed_roots, opened_source
 
 from .datasets import with_schema
@@ -185,40 +186,38 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
 def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
     caller, service = in_role(request, "curator"), service_of(request)
-    served = service.visible(caller, name)
+    service.visible(caller, name)
     said = {key: value for key, value in body.model_dump().items() if value is not None}
     about = {key: said[key] for key in (*forms.ABOUT, "public") if key in said}
     about |= {"pacing": read_pacing(said["pacing"])} if "pacing" in said else {}
-    if about:
-        service.ledger.catalogue.describe(name, {**served.entry.said, **about}, by=caller.name)
+    # What may be refused comes first.
     if "answers" in said:
-        service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
+        choice("answers", said["answers"], ANSWERS)
     if "disjoint" in said:
         with noted_warnings():
             service.ledger.catalogue.account(name).declare_disjoint(by=caller.name)
-    if said.get("retired"):
-        service.ledger.retire(name, by=caller.name)
     if "name" in said:
         service.ledger.rename(name, said["name"], by=caller.name)
+    if "answers" in said:
+        service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
+    if about:
+        service.ledger.catalogue.amend(name, lambda before: {**before, **about}, by=caller.name)
+    if said.get("retired"):
+        service.ledger.retire(name, by=caller.name)
     service.served.refresh(now=True)
     return reply(with_schema(service, caller, service.visible(caller, said.get("name", name))))
 
 
 @router.put("/v1/datasets/{name}/schema", summary="Add or confirm columns")
 def change_schema(name: str, body: Columns, request: Request) -> Reply[DatasetForm]:
-    """Changing a published column makes a new version: earlier answers are marked."""
+    """Answers that were given before stay as they are."""
     caller, service = in_role(request, "curator"), service_of(request)
     served = service.visible(caller, name)
     schema = read_schema(body, served.schema)
     source = opened_source(served.entry.said["source"], service.settings, name, schema)
     check_columns(source, schema)
-    published = {each.name: each for each in served.schema if each.reviewed}
-    kept = {each.name: each for each in schema}
-    changed = [each for each in published if kept.get(each) != published[each]]
-    said = {**served.entry.said, "schema": schema_text(schema)}
-    if changed:
-        said["schema_version"] = int(said.get("schema_version", 1)) + 1
-    service.ledger.catalogue.describe(name, said, by=caller.name)
+    kept = {"schema": schema_text(schema)}
+    service.ledger.catalogue.amend(name, lambda before: {**before, **kept}, by=caller.name)
     service.served.refresh(now=True)
     return reply(with_schema(service, caller, service.visible(caller, name)))
 

@@ -234,6 +234,9 @@ def moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return datetime.fromisoformat(text)
+        read = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidParameter("expires", text, "a time such as 2027-01-31T00:00:00+00:00") from None
+        read = None
+    if read is None or read.tzinfo is None:
+        raise InvalidParameter("expires", text, "a time with its zone, such as 2027-01-31T00:00:00+00:00")
+    return read

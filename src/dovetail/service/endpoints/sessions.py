@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from dovetail import __version__
 from dovetail.errors import AccessRefused
 from dovetail.ledger import Ledger
+from dovetail.ledger.keys import key_of
 from dovetail.service.authentication import Caller, cookie_name, signed_in
 from dovetail.service.bodies import Body
 from dovetail.service.cookies import CODE_LIVES, LIFETIME, opened, sealed
@@ -63,7 +64,7 @@ def me(request: Request) -> Reply[Me]:
 
 
 def _by_key(ledger: Ledger, key: str) -> tuple[Caller, str]:
-    return Caller(ledger.people.whose(key)), key.split("_")[1]
+    return Caller(ledger.people.whose(key)), key_of(key)
 
 
 def _by_code(ledger: Ledger, code: str | None) -> tuple[Caller, str]:

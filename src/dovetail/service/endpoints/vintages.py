@@ -92,9 +92,10 @@ def _keep_source(
 ) -> None:
     """Note where the rows of a vintage are, after looking that they can be read."""
     check_columns(opened_source(source, service.settings, served.entry.name, served.schema), served.schema)
-    places = {**served.entry.said.get("vintages", {}), label: source}
-    service.ledger.catalogue.describe(
-        served.entry.name, {**served.entry.said, "vintages": places}, by=caller.name
+    service.ledger.catalogue.amend(
+        served.entry.name,
+        lambda said: {**said, "vintages": {**said.get("vintages", {}), label: source}},
+        by=caller.name,
     )
 
 
