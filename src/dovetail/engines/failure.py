@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from dovetail.errors import DataError
+from dovetail.errors.remedies import Install
 
 # The engine's own words may quote a row; they go to the operator's log and nowhere else.
 _log = logging.getLogger("dovetail.engine")
@@ -37,6 +38,6 @@ def missing_extra(engine: str, extra: str) -> DataError:
     """Return the error for an engine whose driver is not installed.
 
     >>> print(missing_extra("Spark", "spark"))
-    Reading from Spark needs an extra: pip install 'dovetail-dp[spark]'.
+    Reading from Spark needs an extra. Install it: pip install 'dovetail-dp[spark]'.
     """
-    return DataError(f"Reading from {engine} needs an extra: pip install 'dovetail-dp[{extra}]'.")
+    return DataError(f"Reading from {engine} needs an extra.", Install(extra))

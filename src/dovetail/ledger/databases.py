@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from dovetail.errors import InvalidParameter, LedgerError
+from dovetail.errors.remedies import Install
 from dovetail.postgresql import REPLY_LIMIT, limit_replies
 
 # `UPDATE ... RETURNING` came with 3.35.
@@ -95,9 +96,7 @@ def postgres_engine(url: URL, patience: float) -> Engine:
     try:
         engine = create_engine(url, isolation_level="READ COMMITTED", hide_parameters=True)
     except ModuleNotFoundError as error:
-        raise LedgerError(
-            "A ledger in PostgreSQL needs psycopg: pip install 'dovetail-dp[postgres]'."
-        ) from error
+        raise LedgerError("A ledger in PostgreSQL needs psycopg.", Install("postgres")) from error
 
     _look_before_use(engine)
     # Waiting for the head may take all of `patience`; a server that is silent for longer is given up.

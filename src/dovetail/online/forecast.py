@@ -98,12 +98,15 @@ def _information(wanted: MarginalWorkload, residual: tuple[int, ...]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """One way of answering: its root mean square error and its 95 % error over the public questions."""
+    """One way of answering: its root mean square error and its 95 % error over the public questions.
+
+    `base` is what it measures first: the whole histogram, all tables of so many columns, or nothing.
+    """
 
     name: str
     error: float
     bar: float
-    tables: int = 0
+    base: Literal["histogram"] | int | None = None
 
 
 def forecasts(
@@ -112,21 +115,26 @@ def forecasts(
     """Return the ways whose errors can be told without data, the best first."""
     sizes = tuple(shape)
     questions = public_questions(sizes, ways, form)
-    listed = [_forecast("plain", deviation(budget, queries), 0)]
+    listed = [_forecast("plain", deviation(budget, queries), None)]
     for way in range(ways, min(len(sizes), max(ways, 3)) + 1):
         wanted = MarginalWorkload.of_ways(sizes, way)
         mean = sum(product_variance(wanted, each) for each in questions) / len(questions)
         noise = deviation(budget, len(wanted.tables) * moved)
-        name = "histogram" if way == len(sizes) else f"{way}-way"
-        listed.append(_forecast(name, noise * sqrt(mean), len(wanted.tables)))
-    if not any(each.name == "histogram" for each in listed):
+        error = noise * sqrt(mean)
+        whole = way == len(sizes)
+        listed.append(_histogram(error) if whole else _forecast(f"{way}-way", error, way))
+    if not any(each.base == "histogram" for each in listed):
         outside = [
             prod(sizes) / prod(sizes[axis] for axis in each.axes) * prod(each.values) for each in questions
         ]
         noise = deviation(budget, moved)
-        listed.append(_forecast("histogram", noise * sqrt(sum(outside) / len(outside)), 1))
+        listed.append(_histogram(noise * sqrt(sum(outside) / len(outside))))
     return sorted(listed, key=lambda each: each.bar)
 
 
-def _forecast(name: str, error: float, tables: int) -> Forecast:
-    return Forecast(name, error, _NORMAL_95 * error, tables)
+def _histogram(error: float) -> Forecast:
+    return _forecast("histogram", error, "histogram")
+
+
+def _forecast(name: str, error: float, base: Literal["histogram"] | int | None) -> Forecast:
+    return Forecast(name, error, _NORMAL_95 * error, base)

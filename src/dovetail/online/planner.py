@@ -101,7 +101,7 @@ class OnlineDesign:
             return (
                 "Without a base the hypothesis learns from measured answers alone (multiplicative weights)."
             )
-        if best.name == "plain":
+        if best.base is None:
             return f"So few questions are best answered one by one: ±{best.bar:.0f} in 95 % of answers."
         measured = "the whole histogram" if self.base == "histogram" else f"all {self.base}-way tables"
         if self.base != "histogram" and self.base < self.ways:
@@ -217,11 +217,11 @@ def _chosen_base(shape: tuple[int, ...], base: Kind | str, listed: tuple[Forecas
         return base  # type: ignore[return-value]
     if base != "auto":
         return check.integer("base", base, 1, len(shape), 'Give "auto", "histogram", None or 1 to 3.')
-    bases = [each for each in listed if each.tables]
+    bases = [each for each in listed if each.base is not None]
     best = min(bases, key=lambda each: each.bar, default=None)
     if best is None or best.bar == inf:
         raise GoalUnreachable("No base answers such questions.", "Ask about fewer columns at once.")
-    return "histogram" if best.name == "histogram" else int(best.name.split("-")[0])
+    return best.base
 
 
 def _chosen_updates(updates: int | str, base: Kind) -> int:
