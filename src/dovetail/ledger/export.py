@@ -5,13 +5,12 @@ The JSON carries people as numbers, so that a name that is erased later is not i
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from dovetail.answers.csv_format import csv_text
 from dovetail.check import choice
 from dovetail.privacy.charge import ORDERS, Charge
 
@@ -48,10 +47,10 @@ def _json(connection: Connection) -> str:
 
 
 def _csv(connection: Connection) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out)
     curve = [f"renyi_{order}" for order in ORDERS]
-    writer.writerow(["sequence", "at", "kind", "dataset", "analyst", *_TEXTS, *_AMOUNTS, *curve, "hash"])
+    lines: list[list[Any]] = [
+        ["sequence", "at", "kind", "dataset", "analyst", *_TEXTS, *_AMOUNTS, *curve, "hash"]
+    ]
     people = called(connection)
     for row in connection.execute(select(events).order_by(events.c.sequence)):
         content = json.loads(row.content)
@@ -62,16 +61,11 @@ def _csv(connection: Connection) -> str:
             amounts = [charge[name] for name in _AMOUNTS] + list(charge["renyi"].values())
             amounts = ["inf" if amount is None else amount for amount in amounts]
         who = people.get(content.get("by", 0), content.get("analyst", ""))
-        texts = [_cell(who), *(_cell(content.get(name, "")) for name in _TEXTS)]
-        writer.writerow([row.sequence, row.at, row.kind, row.dataset, *texts, *amounts, row.hash])
-    return out.getvalue()
+        texts = [who, *(content.get(name, "") for name in _TEXTS)]
+        lines.append([row.sequence, row.at, row.kind, row.dataset, *texts, *amounts, row.hash])
+    return csv_text(lines)
 
 
 def _charge(content: str) -> dict[str, Any] | None:
     charge = json.loads(content).get("charge")
     return None if charge is None else Charge.from_dict(charge).to_dict()
-
-
-def _cell(value: Any) -> Any:
-    """Keep a spreadsheet from running an analyst's text as a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
