@@ -108,7 +108,7 @@ def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> 
 
 
 def read_again(settings: Settings, reread: Callable[[], Settings]) -> Settings:
-    """Return the settings of now; where the file has a mistake, those of before go on."""
+    """Return the settings of now; where the file has a mistake, those of the start."""
     try:
         return settings.renewed(reread())
     except DovetailError:
