@@ -317,9 +317,11 @@ class Session(MarginalMethods):
         self._closed = True
         if self._borrowed:
             return
-        self._engine.close()
-        if hasattr(self, "_opening") and self._opening.owned:
-            self._ledger.close()
+        try:
+            self._engine.close()
+        finally:
+            if hasattr(self, "_opening") and self._opening.owned:
+                self._ledger.close()
 
     def __enter__(self) -> Session:
         return self

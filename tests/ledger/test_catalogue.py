@@ -47,6 +47,17 @@ def test_an_amendment_keeps_what_others_said_meanwhile(ledger: Ledger) -> None:
         }
 
 
+def test_a_vintage_and_its_place_are_recorded_together_or_not_at_all(ledger: Ledger) -> None:
+    ledger.catalogue.declare_vintage("visits", "May", lambda said: {**said, "May": "may.csv"}, by="ann")
+    head = ledger.head
+    with pytest.raises(InvalidParameter, match="does not have yet"):
+        ledger.catalogue.declare_vintage("visits", "May", lambda said: {**said, "May": "other.csv"})
+    assert ledger.head == head
+    assert ledger.catalogue.entry("visits").said == {"May": "may.csv"}
+    assert [each.label for each in ledger.catalogue.account("visits").vintages()] == ["May"]
+    ledger.verify()
+
+
 def test_an_analyst_sees_the_allotment_and_not_what_others_spent(ledger: Ledger) -> None:
     whole = ledger.catalogue.account("visits")
     made = whole.reserve(asked("count", TENTH, analyst="bob"))

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
+from . import vintages
 from .account import DatasetAccount
 from .allotted_account import AllottedAccount
 from .balances import budget_of, most_spent
@@ -26,6 +27,8 @@ from .schema import ledger as head_row
 from .store import Store
 
 _KIND = "description"
+Change: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Makes what is said about a dataset from now on of what is said now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +102,30 @@ class Catalogue:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""
         self.amend(name, lambda _: said, by=by)
 
-    def amend(
-        self,
-        name: str,
-        changed: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-        *,
-        by: str | None = None,
-    ) -> None:
+    def amend(self, name: str, changed: Change, *, by: str | None = None) -> None:
         """Record what is said about a dataset from now on, made of what is said now, in one transaction.
 
         Of two who amend at the same time, neither undoes what the other has said.
         """
         with self._store.writing() as writer:
             number = find(writer.connection, name)
-            said = changed(_said(writer.connection, number).get(number, {}))
-            _describe(writer, number, said, named_number(writer.connection, by))
+            _amend(writer, number, changed, named_number(writer.connection, by))
+
+    def declare_vintage(
+        self, name: str, label: str, changed: Change, *, complete: bool = False, by: str | None = None
+    ) -> None:
+        """Declare a vintage and amend what is said about its dataset: both, or neither.
+
+        Nobody can ask about a vintage before it is said where its rows are.
+        """
+        with self._store.writing() as writer:
+            number, who = find(writer.connection, name), named_number(writer.connection, by)
+            vintages.declare(writer, number, label, complete, who)
+            _amend(writer, number, changed, who)
+
+
+def _amend(writer: RecordWriter, number: int, changed: Change, by: int | None) -> None:
+    _describe(writer, number, changed(_said(writer.connection, number).get(number, {})), by)
 
 
 def _describe(writer: RecordWriter, number: int, said: Mapping[str, Any], by: int | None) -> None:

@@ -62,9 +62,10 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
         account = service.ledger.catalogue.account(served.entry.name)
         if any(each.label == body.label for each in account.vintages()):
             raise InvalidParameter("label", body.label, "a label that this dataset does not have yet")
-        if body.source is not None:
-            _keep_source(service, caller, served, body.label, dict(check_form(body.source, service.settings)))
-        account.declare_vintage(body.label, complete=body.complete, by=caller.name)
+        if body.source is None:
+            account.declare_vintage(body.label, complete=body.complete, by=caller.name)
+        else:
+            _declare_at(service, caller, served, body, dict(check_form(body.source, service.settings)))
         if body.version is not None:
             account.set_version(body.version, vintage=body.label, by=caller.name)
         service.served.refresh(now=True)
@@ -87,14 +88,17 @@ def change(name: str, label: str, body: VintageChanges, request: Request) -> Rep
     return reply(_shown(service, caller, served, _found(account, label)))
 
 
-def _keep_source(
-    service: Service, caller: Caller, served: ServedDataset, label: str, source: dict[str, Any]
+def _declare_at(
+    service: Service, caller: Caller, served: ServedDataset, body: NewVintage, source: dict[str, Any]
 ) -> None:
-    """Note where the rows of a vintage are, after looking that they can be read."""
-    check_columns(opened_source(source, service.settings, served.entry.name, served.schema), served.schema)
-    service.ledger.catalogue.amend(
-        served.entry.name,
-        lambda said: {**said, "vintages": {**said.get("vintages", {}), label: source}},
+    """Declare a vintage with a place of its own, after looking that its rows can be read."""
+    name = served.entry.name
+    check_columns(opened_source(source, service.settings, name, served.schema), served.schema)
+    service.ledger.catalogue.declare_vintage(
+        name,
+        body.label,
+        lambda said: {**said, "vintages": {**said.get("vintages", {}), body.label: source}},
+        complete=body.complete,
         by=caller.name,
     )
 
