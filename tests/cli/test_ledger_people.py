@@ -104,6 +104,13 @@ def test_nothing_more_is_answered_about_a_retired_data_set(run, clinic: str) -> 
     run("ledger", "verify", clinic)
 
 
+def test_a_file_that_is_no_ledger_is_named_as_such(run) -> None:
+    Path("notes.txt").write_text("no ledger\n" * 100)
+    said = run("ledger", "show", "notes.txt", code=5).stderr
+    assert "notes.txt is not a ledger" in said
+    assert "Check its name" in said
+
+
 def test_an_old_ledger_says_how_it_is_migrated(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("old.ledger").write_bytes(gzip.decompress(OLD.read_bytes()))

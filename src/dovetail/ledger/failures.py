@@ -15,7 +15,7 @@ from dovetail.postgresql import failure_of
 from .prepared_statements import UNCHANGED
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
-_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_CORRUPT, _NO_DATABASE = "SQLITE_CORRUPT", "SQLITE_NOTADB"
 _STORAGE = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
@@ -80,6 +80,11 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
     state = getattr(error, "sqlstate", None) or ""
     if name.startswith(_BUSY) or state in _BUSY_STATES:
         return held_by_another(place)
+    if name.startswith(_NO_DATABASE):
+        return LedgerCorrupt(
+            f"The file {place} is not a ledger, or it is damaged.",
+            "Check its name; if it was a ledger, restore it from a backup.",
+        )
     if name.startswith(_CORRUPT) or state in _CORRUPT_STATES or _unreadable(error):
         return LedgerCorrupt(f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.")
     for prefix, words in _STORAGE.items():
