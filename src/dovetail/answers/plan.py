@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from dovetail.exact.figures import rounded
@@ -76,8 +77,9 @@ class Plan:
 
     def _alone(self) -> Charge:
         """Return what all answers cost without a delta."""
-        total = self.total
-        return Charge.rounded_up(epsilon=total.epsilon, zeta=total.zeta, renyi=None)
+        bounds = (self.total.worst, self.total.zeta)
+        worst, zeta = (each if each == inf else Fraction(each) for each in bounds)
+        return Charge.rounded_up(epsilon=worst, zeta=zeta, renyi=None)
 
     def price(self) -> str:
         """Return what all its answers cost, as charged; with a delta, also how often more is lost.
