@@ -14,7 +14,15 @@ from dovetail.exact import precision
 from dovetail.exact.gaussian_sums import GaussianSums
 from dovetail.noise import DiscreteGaussian, from_dict
 
-SCALES = [Fraction(1, 5), Fraction(1), Fraction("3.7"), Fraction(63), Fraction(65), Fraction(400)]
+SCALES = [
+    Fraction(1, 5),
+    Fraction(1),
+    Fraction("3.7"),
+    Fraction(16),
+    Fraction(63),
+    Fraction(65),
+    Fraction(400),
+]
 
 
 class Oracle:
@@ -84,14 +92,37 @@ def test_the_inverse_is_the_least_point_with_enough_below(case: tuple[DiscreteGa
     assert np.all(np.asarray(noise.cdf(k - 1)) < p)
 
 
-def test_both_ways_to_sum_a_bell_agree() -> None:
-    gaussian = GaussianSums(Fraction(1000))
+@pytest.mark.parametrize("sigma", [Fraction(16), Fraction(333, 10), Fraction(1000)], ids=str)
+def test_a_tail_by_its_formula_is_the_sum_of_its_terms(sigma: Fraction) -> None:
+    gaussian = GaussianSums(sigma)
     with precision(160):
-        for k in (1, 77, 4000, 12000):
-            by_formula = gaussian._by_derivatives(k)
-            assert by_formula is not None
-            assert by_formula.overlaps(gaussian.tail(k))
-            assert by_formula.rel_accuracy_bits() > 120
+        points = [1, 7, int(4 * sigma), int(12 * sigma), int(39 * sigma), int(41 * sigma)]
+        for k, summed in zip(points, gaussian.tails(points), strict=True):
+            for found in (gaussian.tail(k), gaussian._by_derivatives(k)):
+                assert found is not None
+                assert found.overlaps(summed)
+                assert found.rel_accuracy_bits() > 120
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1), Fraction("1.3"), Fraction(20), Fraction(300)], ids=str)
+def test_sums_over_all_integers_by_poisson_are_the_sums_of_their_terms(sigma: Fraction) -> None:
+    gaussian = GaussianSums(sigma)
+    with precision(400):
+        summed = [1 + 2 * gaussian._directly(1), *(2 * gaussian._moment_directly(order) for order in (1, 2))]
+        for found, terms in zip(
+            (gaussian.total(), gaussian.moment(1), gaussian.moment(2)), summed, strict=True
+        ):
+            assert found.overlaps(terms)
+            assert found.rel_accuracy_bits() > 380
+
+
+def test_only_many_tails_make_a_table() -> None:
+    noise = DiscreteGaussian(900)
+    assert noise.variance() > 0
+    assert noise.quantile_abs(0.95) > 0
+    assert not noise._exact._tables
+    noise.tail_balls([1, 2, 3], 64)
+    assert len(noise._exact._tables) == 1
 
 
 def test_a_very_wide_noise_is_as_precise_as_a_narrow_one() -> None:

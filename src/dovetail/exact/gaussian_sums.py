@@ -1,12 +1,15 @@
 """Exact sums of exp(-k²/(2·sigma²)) over the integers, as Arb balls.
 
-Narrow weights are summed term by term, and a geometric series bounds what is left. Wide ones are summed by
-the Euler-Maclaurin formula: its derivatives are Hermite polynomials, so the remainder has a bound too (by
-Cramér's inequality |He_n(t)| <= 1.0865·sqrt(n!)·exp(t²/4)). Both give balls that certainly hold the sum.
+The sum of all weights, and with k² before them, is that of their Fourier transform (Poisson summation), of
+which hardly more than one term counts. A tail is summed by the Euler-Maclaurin formula: its derivatives are
+Hermite polynomials, so the remainder has a bound (by Cramér's inequality |He_n(t)| <= 1.0865·sqrt(n!)·
+exp(t²/4)). Where weights are narrow it is summed term by term, and a geometric series bounds what is left.
+All of them give balls that certainly hold the sum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +19,10 @@ from flint import arb, ctx
 
 from .balls import ball
 
-_WIDE = 1024
+# From this scale on the Euler-Maclaurin formula converges soon; up to the next, many tails have a table.
+_WIDE, _TABLED = 16, 1024
+# Farther out, in units of sigma, few terms make a tail, and the formula converges slowly.
+_FAR = 40
 # The table of narrow weights reaches to where the tail is about 2^-80; samplers ask for little beyond.
 _TABLE_BITS = 80
 _MOST_ORDERS = 512
@@ -39,26 +45,47 @@ class GaussianSums:
 
     def tail(self, k: int) -> arb:
         """Return the sum of the weights from k >= 1 on."""
-        if self.sigma >= _WIDE:
-            found = self._by_derivatives(k)
-            return self._directly(k) if found is None else found
+        if self.sigma < _WIDE:
+            return self.tails([k])[0]
+        found = self._by_derivatives(k) if k < _FAR * self.sigma else None
+        return self._directly(k) if found is None else found
+
+    def tails(self, points: Sequence[int]) -> list[arb]:
+        """Return the sums of the weights from each of many points >= 1 on."""
+        if self.sigma >= _TABLED:
+            return [self.tail(k) for k in points]
         table = self._table_here()
-        return table[k] if k < len(table) else self._directly(k)
+        return [table[k] if k < len(table) else self._directly(k) for k in points]
 
     def total(self) -> arb:
         """Return the sum of all weights."""
-        return 1 + 2 * self.tail(1)
+        return self._by_poisson(0) if self.sigma >= 1 else 1 + 2 * self.tail(1)
 
     def moment(self, order: int) -> arb:
         """Return the sum of |k|^order · weight over all integers, for order 1 or 2."""
-        if self.sigma < _WIDE:
-            return 2 * self._moment_directly(order)
-        if order == 2:
-            # Poisson summation: the variance is below sigma² by next to nothing.
-            square = ball(self.square)
-            gap = 16 * arb.pi() ** 2 * square**2 * (-2 * arb.pi() ** 2 * square).exp()
-            return (square - (gap / 2).union(-gap / 2) - gap / 2) * self.total()
-        return 2 * self._first_moment()
+        if order == 2 and self.sigma >= 1:
+            return self._by_poisson(2)
+        return 2 * (self._moment_directly(order) if self.sigma < _WIDE else self._first_moment())
+
+    def _by_poisson(self, order: int) -> arb:
+        """Return the sum of k^order · weight over all integers, for order 0 or 2 and a sigma of at least 1.
+
+        The transform of the weights is sigma·√(2π)·exp(-c·m²) with c = 2·π²·sigma²; k² multiplies it by
+        sigma²·(1 - 2·c·m²).
+        """
+        fall = 2 * arb.pi() ** 2 * ball(self.square)
+        negligible = arb(2) ** -(ctx.prec + 8)
+        total, m = arb(1), 1
+        while True:
+            weight, growth = (-fall * m * m).exp(), 2 * fall * m * m
+            # Each term is less than half of the one before.
+            rest = 4 * weight * (1 + growth)
+            if rest < negligible:
+                total += rest.union(-rest)
+                break
+            total += 2 * weight * (1 - growth if order else 1)
+            m += 1
+        return total * ball(self.sigma) ** (1 + order) * (2 * arb.pi()).sqrt()
 
     @cached_property
     def _tables(self) -> dict[int, list[arb]]:
@@ -111,12 +138,13 @@ class GaussianSums:
         weight = self.weight(k)
         main = sigma * (arb.pi() / 2).sqrt() * (t / arb(2).sqrt()).erfc() + weight / 2
         goal = main * arb(2) ** -ctx.prec
+        bound = 4 * sigma * arb.pi().sqrt() * (t / 2).erfc()
         corrections, odd = arb(0), t
         even = t * t - 1  # He_1 = t and He_2 = t² - 1
         power = 2 * arb.pi() * sigma
         for m in range(1, _MOST_ORDERS):
             corrections += _bernoulli(2 * m) * odd / sigma ** (2 * m - 1)
-            rest = 4 * sigma * arb.pi().sqrt() * (t / 2).erfc() * _cramer(2 * m) / power ** (2 * m)
+            rest = bound * _cramer(2 * m) / power ** (2 * m)
             if rest < goal:
                 return main + weight * corrections + rest.union(-rest)
             odd = t * even - 2 * m * odd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ from dovetail.exact.gaussian_sums import GaussianSums
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
-from .piecewise import shown
+from .piecewise import literal
 
 _FIX = "Give the scale of the noise, for example 5."
 _LEAST, _MOST = Fraction(1, 1000), Fraction(10**15)
@@ -59,7 +60,7 @@ class DiscreteGaussian(IntegerNoise):
         object.__setattr__(self, "sigma", scale)
 
     def __repr__(self) -> str:
-        return f"DiscreteGaussian(sigma={shown(self.sigma)})"
+        return f"DiscreteGaussian(sigma={literal(self.sigma)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DiscreteGaussian, (self.sigma,)
@@ -170,6 +171,10 @@ class DiscreteGaussian(IntegerNoise):
 
     def _tail_here(self, k: int) -> arb:
         return self._exact.tail(k) / self._exact.total()
+
+    def _tails_here(self, points: Sequence[int]) -> list[arb]:
+        total = self._exact.total()
+        return [tail / total for tail in self._exact.tails(points)]
 
     def _moment(self, order: int) -> arb:
         return self._exact.moment(order) / self._exact.total()

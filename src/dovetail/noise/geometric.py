@@ -13,7 +13,7 @@ from dovetail.errors.values import exact_text
 from dovetail.exact import Decay, Potential, Stretch
 
 from .decaying import DecayingNoise
-from .piecewise import listing, read
+from .piecewise import literals, read
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,8 +39,8 @@ class PiecewiseGeometric(DecayingNoise):
         object.__setattr__(self, "breaks", tuple(int(point) for point in points))
 
     def __repr__(self) -> str:
-        points = listing(tuple(Fraction(point) for point in self.breaks))
-        return f"PiecewiseGeometric(rates={listing(self.rates)}" + (
+        points = literals(tuple(Fraction(point) for point in self.breaks))
+        return f"PiecewiseGeometric(rates={literals(self.rates)}" + (
             f", breaks={points})" if self.breaks else ")"
         )
 
@@ -55,7 +55,7 @@ class PiecewiseGeometric(DecayingNoise):
     @cached_property
     def decay(self) -> Decay:
         """The stretches of constant decay."""
-        return Decay(pieces(self.potential), whole=True)
+        return Decay(stretches_of(self.potential), whole=True)
 
     def stretched(self, d: Real) -> PiecewiseGeometric:
         """Return the noise for a query of sensitivity d: rates / d, breaks · d.
@@ -77,7 +77,7 @@ class PiecewiseGeometric(DecayingNoise):
         }
 
 
-def pieces(potential: Potential) -> tuple[Stretch, ...]:
+def stretches_of(potential: Potential) -> tuple[Stretch, ...]:
     """Return the pieces of a potential as stretches of decay."""
     edges = (Fraction(0), *potential.breaks)
     stretches = []

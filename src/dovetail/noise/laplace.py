@@ -20,8 +20,8 @@ from dovetail.exact import Decay, Potential, Slab, Stretch
 
 from .arrays import Floats
 from .decaying import DecayingNoise
-from .geometric import PiecewiseGeometric, pieces
-from .piecewise import listing, read
+from .geometric import PiecewiseGeometric, stretches_of
+from .piecewise import literals, read
 from .real import RealNoise, lattice_draws
 
 # The lattice of `sample` is this fine a part of the noise's smallest scale.
@@ -49,8 +49,8 @@ class PiecewiseLaplace(RealNoise):
         object.__setattr__(self, "breaks", points)
 
     def __repr__(self) -> str:
-        tail = f", breaks={listing(self.breaks)})" if self.breaks else ")"
-        return f"PiecewiseLaplace(rates={listing(self.rates)}{tail}"
+        tail = f", breaks={literals(self.breaks)})" if self.breaks else ")"
+        return f"PiecewiseLaplace(rates={literals(self.rates)}{tail}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PiecewiseLaplace, (self.rates, self.breaks)
@@ -63,7 +63,7 @@ class PiecewiseLaplace(RealNoise):
     @cached_property
     def decay(self) -> Decay:
         """The stretches of constant decay."""
-        return Decay(pieces(self.potential), whole=False)
+        return Decay(stretches_of(self.potential), whole=False)
 
     def stretched(self, d: Real) -> PiecewiseLaplace:
         """Return the noise for a query of sensitivity d: rates / d, breaks · d."""
@@ -88,7 +88,7 @@ class PiecewiseLaplace(RealNoise):
             raise InvalidParameter(
                 "step",
                 step,
-                f"a divisor of every break ({listing(self.breaks)})",
+                f"a divisor of every break ({literals(self.breaks)})",
                 "Try a smaller power of two.",
             )
         return PiecewiseGeometric(tuple(rate * width for rate in self.rates), points)

@@ -64,14 +64,14 @@ def _merged(
     return tuple(kept_rates), tuple(kept_breaks)
 
 
-def shown(value: Fraction) -> str:
+def literal(value: Fraction) -> str:
     """Return a rational so that it can be pasted back: 5, '0.2' or '1/3'."""
     if value.denominator == 1:
         return str(value.numerator)
     return repr(exact_text(value))
 
 
-def listing(values: tuple[Fraction, ...]) -> str:
+def literals(values: tuple[Fraction, ...]) -> str:
     """Return a tuple of rationals as Python would write it."""
-    inner = ", ".join(shown(value) for value in values)
+    inner = ", ".join(literal(value) for value in values)
     return f"({inner},)" if len(values) == 1 else f"({inner})"

@@ -26,7 +26,7 @@ from dovetail.sampling import GeometricRun
 from .arrays import Floats
 from .geometric import PiecewiseGeometric
 from .integer import IntegerNoise
-from .piecewise import read, shown
+from .piecewise import literal, read
 
 _EPSILON = "Give the privacy parameter, for example 0.5."
 _GAMMA = "Give the share of a step that is high, for example 0.4, or leave it out for the best."
@@ -57,9 +57,9 @@ class StaircaseNoise(IntegerNoise):
         object.__setattr__(self, "sensitivity", check.integer("sensitivity", sensitivity, 1, 10**15))
 
     def __repr__(self) -> str:
-        share = "" if self.gamma is None else f", gamma={shown(self.gamma)}"
+        share = "" if self.gamma is None else f", gamma={literal(self.gamma)}"
         wide = "" if self.sensitivity == 1 else f".stretched({self.sensitivity})"
-        return f"Staircase(epsilon={shown(self.epsilon)}{share}){wide}"
+        return f"Staircase(epsilon={literal(self.epsilon)}{share}){wide}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StaircaseNoise, (self.epsilon, self.gamma, self.sensitivity)

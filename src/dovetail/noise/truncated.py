@@ -22,7 +22,7 @@ from dovetail.exact import Decay, Stretch
 from .arrays import Floats
 from .decaying import DecayingNoise
 from .laplace import FINENESS
-from .piecewise import read, shown
+from .piecewise import literal, read
 from .real import RealNoise, lattice_draws
 
 _EPSILON = "Give the rate of the noise before it is cut, for example 0.5."
@@ -47,7 +47,7 @@ class TruncatedGeometric(DecayingNoise):
         object.__setattr__(self, "bound", check.integer("bound", bound, 1, 10**15, _BOUND))
 
     def __repr__(self) -> str:
-        return f"TruncatedGeometric(epsilon={shown(self.epsilon)}, bound={self.bound})"
+        return f"TruncatedGeometric(epsilon={literal(self.epsilon)}, bound={self.bound})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TruncatedGeometric, (self.epsilon, self.bound)
@@ -110,7 +110,7 @@ class TruncatedLaplace(RealNoise):
         object.__setattr__(self, "bound", check.positive("bound", bound, _BOUND))
 
     def __repr__(self) -> str:
-        return f"TruncatedLaplace(epsilon={shown(self.epsilon)}, bound={shown(self.bound)})"
+        return f"TruncatedLaplace(epsilon={literal(self.epsilon)}, bound={literal(self.bound)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TruncatedLaplace, (self.epsilon, self.bound)
