@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric, Laplace
-from dovetail.privacy.dominating_pairs import atoms_from_pmfs, shift_atoms
+from dovetail.noise import DiscreteGaussian, Geometric, Laplace
+from dovetail.privacy.dominating_pairs import LatestLosses, atoms_from_pmfs, shift_atoms, shift_loss_of
 
 shares = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=7).filter(
     lambda pairs: all(sum(column) > 0 for column in zip(*pairs, strict=True))
@@ -80,3 +80,21 @@ def test_an_outcome_too_rare_for_a_float_still_has_an_infinite_loss() -> None:
     forward, backward = atoms_from_pmfs([1 - rare, rare], [1, 0])
     assert (forward.infinite, forward.worst) == (5e-324, float("inf"))
     assert backward.infinite == 0
+
+
+def test_the_latest_losses_are_kept_as_long_as_they_fit_into_their_bytes() -> None:
+    one = shift_loss_of(DiscreteGaussian(50), Fraction(1)).nbytes
+    kept = LatestLosses(3 * one + 100)
+    noises = [DiscreteGaussian(50 - Fraction(number, 1000)) for number in range(5)]
+    first = kept.of(noises[0], Fraction(1))
+    for noise in noises[1:3]:
+        kept.of(noise, Fraction(1))
+    assert kept.of(noises[0], Fraction(1)) is first, "asked for again, it is the latest"
+    for noise in noises[3:]:
+        kept.of(noise, Fraction(1))
+        assert kept.nbytes <= 3 * one + 100
+    assert kept.of(noises[0], Fraction(1)) is first
+    assert kept.nbytes == 3 * one
+    wide = kept.of(DiscreteGaussian(5000), Fraction(1))
+    assert wide.nbytes > 10 * one
+    assert kept.nbytes == 0, "a loss larger than all bytes is given and not kept"

@@ -42,17 +42,21 @@ class Plan:
     @property
     def total(self) -> PrivacyLoss:
         """The privacy loss of all its answers together."""
-        return whole_loss(self.noise, self.slots * parts_per_slot(self.neighbours))
+        return whole_loss(self.noise, self._uses)
+
+    @property
+    def _uses(self) -> int:
+        return self.slots * parts_per_slot(self.neighbours)
 
     @property
     def chance_of_more(self) -> float:
         """The chance that the loss of all its answers exceeds the epsilon that was paid."""
         paid = self.charge.epsilon
-        return 0.0 if paid is None else self.total.above(Fraction(paid))
+        return 0.0 if paid is None else _chance_above(self.noise, self._uses, Fraction(paid))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready form of what was paid, and of what all answers cost in other senses."""
-        alone = self._alone().to_dict()
+        alone = _charge_without_delta(self.noise, self._uses).to_dict()
         return {
             "id": self.id,
             "noise": noise_in_decimals(self.noise),
@@ -75,12 +79,6 @@ class Plan:
         charge, left = Charge.from_dict(data["charge"]), data["left"]
         return cls(data["id"], noise, data["slots"], charge, data["neighbours"], left=left)
 
-    def _alone(self) -> Charge:
-        """Return what all answers cost without a delta."""
-        bounds = (self.total.worst, self.total.zeta)
-        worst, zeta = (each if each == inf else Fraction(each) for each in bounds)
-        return Charge.rounded_up(epsilon=worst, zeta=zeta, renyi=None)
-
     def price(self) -> str:
         """Return what all its answers cost, as charged; with a delta, also how often more is lost.
 
@@ -88,7 +86,7 @@ class Plan:
         >>> Plan(1, Geometric("0.5"), 2, Charge.approximate(1), "add-remove").price()
         'epsilon 1 in the worst case, zeta 0.647458 on average'
         """
-        alone = charge_in_words(self._alone())
+        alone = charge_in_words(_charge_without_delta(self.noise, self._uses))
         if not self.charge.delta:
             return alone
         more = rounded(Fraction(self.chance_of_more))
@@ -119,10 +117,26 @@ def parts_per_slot(neighbours: Neighbours) -> int:
     return 1 if neighbours == "add-remove" else 2
 
 
-@lru_cache(maxsize=64)
+# A loss of many uses takes some 20 MB once its curves were asked for, so few are kept; their figures are.
+
+
+@lru_cache(maxsize=8)
 def whole_loss(noise: IntegerNoise, uses: int) -> PrivacyLoss:
     """Return the privacy loss of so many uses of a noise."""
     # Imported here: whoever asks a service computes no losses.
     from dovetail.privacy import privacy_loss
 
     return privacy_loss(noise).compose(uses)
+
+
+@lru_cache(maxsize=1024)
+def _charge_without_delta(noise: IntegerNoise, uses: int) -> Charge:
+    """Return what so many uses cost in the worst case and on average."""
+    total = whole_loss(noise, uses)
+    worst, zeta = (each if each == inf else Fraction(each) for each in (total.worst, total.zeta))
+    return Charge.rounded_up(epsilon=worst, zeta=zeta, renyi=None)
+
+
+@lru_cache(maxsize=1024)
+def _chance_above(noise: IntegerNoise, uses: int, epsilon: Fraction) -> float:
+    return whole_loss(noise, uses).above(epsilon)

@@ -38,7 +38,7 @@ def charge_of(
     """
     ways = _ways(questions, noises, neighbours)
     if prod(map(len, ways)) <= MOST_WAYS:
-        joint = (_joint(tuple(loss for way in choice for loss in way)) for choice in product(*ways))
+        joint = (_joint(tuple(shift for way in choice for shift in way)) for choice in product(*ways))
         return Charge.largest(*joint)
     return reduce(Charge.__add__, (Charge.largest(*map(_joint, each)) for each in ways))
 
@@ -67,7 +67,7 @@ def joint_losses(
 ) -> Iterator[PrivacyLoss]:
     """Yield the loss of all questions together, for each way in which one neighbour can move them."""
     for choice in product(*_ways(questions, noises, neighbours)):
-        yield _composed(tuple(loss for way in choice for loss in way))
+        yield _composed(tuple(shift for way in choice for shift in way))
 
 
 def ways_to_move(
@@ -80,39 +80,34 @@ def ways_to_move(
     )
 
 
-_Losses: TypeAlias = tuple[tuple[PrivacyLoss, int], ...]
+_Shifts: TypeAlias = tuple[tuple[IntegerNoise, int, int], ...]
+"""Released integers that move together: their noise, how far each moves, and how many do."""
 
 
 def _ways(
     questions: Sequence[CheckedQuery], noises: Sequence[Sequence[IntegerNoise]], neighbours: Neighbours
-) -> list[list[_Losses]]:
-    """Return for each question the losses of each of its moves, and how many integers have each."""
+) -> list[list[_Shifts]]:
+    """Return for each question what each of its moves shifts."""
     return [
         [_counted(move, each) for move in moves(question, neighbours, all(map(grows_outward, each)))]
         for question, each in zip(questions, noises, strict=True)
     ]
 
 
-def _counted(move: Move, noises: Sequence[IntegerNoise]) -> _Losses:
-    """Return the losses of a move, and how many integers have each."""
+def _counted(move: Move, noises: Sequence[IntegerNoise]) -> _Shifts:
     counts = Counter((noises[shift.component], shift.by) for shift in move)
-    return tuple((shift_loss(noise, by), count) for (noise, by), count in counts.items())
+    return tuple((noise, by, count) for (noise, by), count in counts.items())
 
 
 @lru_cache(maxsize=512)
-def shift_loss(noise: IntegerNoise, shift: int) -> PrivacyLoss:
-    """Return the loss of one integer that moves by at most `shift`; kept, as sessions repeat their noise."""
-    return privacy_loss(noise, sensitivity=shift)
-
-
-@lru_cache(maxsize=512)
-def _joint(losses: _Losses) -> Charge:
+def _joint(shifts: _Shifts) -> Charge:
     """Return the exact charge of released integers that move together, each with noise of its own."""
-    return _composed(losses).charge()
+    return _composed(shifts).charge()
 
 
-def _composed(losses: _Losses) -> PrivacyLoss:
-    return reduce(PrivacyLoss.then, (loss.compose(count) for loss, count in losses))
+def _composed(shifts: _Shifts) -> PrivacyLoss:
+    losses = (privacy_loss(noise, sensitivity=by).compose(count) for noise, by, count in shifts)
+    return reduce(PrivacyLoss.then, losses)
 
 
 def at_price(charge: Charge, spend: Budget, budget: Budget, spent: Charge) -> Charge:

@@ -8,9 +8,12 @@ A noise made of stretches of decay needs nothing. For any other kind, register a
 
 from __future__ import annotations
 
+# What `threading` calls RLock (see exact/forks.py).
+from _thread import RLock
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache, singledispatch
+from functools import singledispatch
 from math import inf
 from typing import Any, TypeAlias
 
@@ -21,6 +24,7 @@ from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.exact import Decay
+from dovetail.exact.forks import ForkGuard
 from dovetail.noise import IntegerNoise, Noise
 
 from .atoms import LEAST_MASS, ROUNDING, Atoms, on_values
@@ -59,12 +63,38 @@ def shift_atoms(noise: Noise, sensitivity: object) -> Atoms:
     most = 2**62 if isinstance(noise, IntegerNoise) else 10**300
     if size > most:
         raise InvalidParameter("sensitivity", sensitivity, f"at most {most:g}", _SHIFT)
-    return _known(noise, size)
+    return _latest.of(noise, size)
 
 
-@lru_cache(maxsize=512)
-def _known(noise: Noise, shift: Fraction) -> Atoms:
-    return shift_loss_of(noise, shift)
+class LatestLosses:
+    """The losses that were asked for last, as many as fit into so many bytes.
+
+    They differ much in size: that of a wide Gaussian takes six million bytes, most others some thousands.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most, self.nbytes = most_bytes, 0
+        self._kept: OrderedDict[tuple[Noise, Fraction], Atoms] = OrderedDict()
+        # A signal handler may ask for a loss in the middle of another call.
+        self._guard = ForkGuard(RLock)
+
+    def of(self, noise: Noise, shift: Fraction) -> Atoms:
+        """Return the loss between a noise and itself moved by `shift`."""
+        key = noise, shift
+        with self._guard.lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = shift_loss_of(noise, shift)
+        with self._guard.lock:
+            self.nbytes += 0 if key in self._kept else made.nbytes
+            kept = self._kept.setdefault(key, made)
+            while self.nbytes > self._most:
+                self.nbytes -= self._kept.popitem(last=False)[1].nbytes
+        return kept
+
+
+_latest = LatestLosses(1 << 27)
 
 
 def atoms_from_pmfs(p: Masses, q: Masses) -> tuple[Atoms, Atoms]:

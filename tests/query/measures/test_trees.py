@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any
+from weakref import ref
 
 import duckdb
 import numpy as np
@@ -17,7 +18,11 @@ from dovetail.engines import Source, connect
 from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
+from dovetail.query.field import Field
+from dovetail.query.lattice import Lattice
+from dovetail.query.measures import RankCounts
 from dovetail.query.neighbours import NEIGHBOURS
+from dovetail.query.partitions import Steps
 from dovetail.workloads.tree_queries import range_error
 from neighbour_changes import changed, lies_below
 
@@ -78,6 +83,20 @@ def test_quantiles_are_those_of_the_rows(tmp_path: Path) -> None:
         assert [column.name for column in table.valued] == ["median_x", "percentile_disc_x"]
         assert table.value["median_x"] == [median(values(k)) for k in "ab"]
         assert table.value["percentile_disc_x"] == [true[1], true[6]]
+
+
+def test_of_long_columns_only_the_last_estimates_are_kept() -> None:
+    """A million values take 70 MB: a service that answers many such questions must not keep them all."""
+    steps = Steps(Lattice(Field("x", "integer"), 0, 29_999, Fraction(1)))
+    measure, noises = RankCounts(steps, (1,)), [QUIET]
+    cells = [tuple(range(number, 30_000 + number)) for number in range(3)]
+    first = measure.ranges(cells[0], noises)
+    assert measure.ranges(cells[0], noises) is first
+    gone = ref(first)
+    del first
+    for cell in cells[1:]:
+        measure.ranges(cell, noises)
+    assert gone() is None
 
 
 def test_one_row_pays_once_for_each_level_and_a_replaced_one_twice(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _WORSE = 1.2
 # So many ways are told, the best first.
 _TOLD = 4
+# Trees of no more counts than this are small.
+_SHORT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ class TreeCounts(Measure, ABC):
 
     def ranges(self, cell: Sequence[int], noises: Sequence[IntegerNoise]) -> RangeEstimates:
         """Return what the released counts of one cell say; asked for again, it is the same object."""
-        return _ranges(self.tree(), noises[0], tuple(cell))
+        kept = _ranges if len(cell) <= _SHORT else _long_ranges
+        return kept(self.tree(), noises[0], tuple(cell))
 
     def written_tree(self) -> dict[str, Any]:
         """Return what `read_tree` reads."""
@@ -111,10 +114,13 @@ def read_tree(data: Mapping[str, Any], axes: tuple[Axis, ...]) -> tuple[Steps, t
     return steps, tuple(data["widths"])
 
 
-# Estimates, bars and pictures ask for the same few answers.
-@lru_cache(maxsize=64)
-def _ranges(tree: Tree, noise: IntegerNoise, cell: tuple[int, ...]) -> RangeEstimates:
+def _estimates(tree: Tree, noise: IntegerNoise, cell: tuple[int, ...]) -> RangeEstimates:
     from dovetail.workloads.ranges import RangeEstimates
 
     ends = list(accumulate(tree.blocks))
     return RangeEstimates(tree, noise, np.split(np.array(cell, np.int64), ends[:-1]))
+
+
+# Estimates, bars and pictures ask for the same few answers; a million values take 70 MB, so of long ones only
+# the last are kept.
+_ranges, _long_ranges = lru_cache(maxsize=64)(_estimates), lru_cache(maxsize=2)(_estimates)
