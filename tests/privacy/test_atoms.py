@@ -72,6 +72,20 @@ def test_equal_losses_become_one_atom_whose_mass_is_not_below_the_sum() -> None:
     assert on_values(steps / 3.0, np.log(masses), Fraction(2, 3), infinite=0.01).worst == inf
 
 
+@pytest.mark.parametrize("size", [-5.0, -100.0, -700.0])
+def test_many_equal_losses_of_tiny_mass_have_no_less_together(size: float) -> None:
+    """Logs of tiny masses are large numbers, so each addition rounds away more."""
+    log_masses = np.append(np.full(100, size), size - np.linspace(0, 5, 2000))
+    for made in (
+        on_steps(np.repeat([0, 1], [100, 2000]), log_masses, Fraction(1)),
+        on_values(np.repeat([0.0, 0.7], [100, 2000]), log_masses, Fraction(7, 10)),
+    ):
+        with mpmath.workdps(40):
+            for log_mass, listed in zip(made.log_masses, np.split(log_masses, [100]), strict=True):
+                exact = mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(float(each))) for each in listed))
+                assert 0 <= mpmath.mpf(float(log_mass)) - exact <= len(listed) * (1 - size) * 1e-15
+
+
 @given(
     st.lists(
         st.tuples(st.floats(-3, 3), st.floats(0.01, 1)), min_size=1, max_size=12, unique_by=lambda p: p[0]

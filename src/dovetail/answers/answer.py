@@ -174,14 +174,14 @@ class Answer(Arithmetic):
 
     def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
         """Return the exact interval of every cell, in order."""
-        chance = probability("level", level, "Give a number such as 0.95.")
+        at = probability("level", level, "Give a number such as 0.95.")
         if simultaneous and self.threshold is not None:
             raise InvalidQuery(
                 "How many keys there are is secret, so no interval can hold for all of them at once.",
                 "Ask again with the keys found here.",
                 Give("keys"),
             )
-        return bars(self.query, self.noises, self.cells, chance, simultaneous, self.clamp)
+        return bars(self.query, self.noises, self.cells, at, simultaneous, self.clamp)
 
     def consistent(self) -> Answer:
         """Return the nearest non-negative counts with the same total (post-processing).

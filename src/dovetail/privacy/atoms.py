@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import exp, gcd, inf, lcm, log, log1p, nextafter
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,13 @@ class Atoms:
     moments: Moments | None = None
     ranges: LossRanges | None = None
     unmatched: float = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its arrays."""
+        ranges = () if self.ranges is None else (self.ranges.low, self.ranges.high, self.ranges.log_masses)
+        steps = () if self.steps is None else (self.steps,)
+        return sum(array.nbytes for array in (self.values, self.log_masses, *steps, *ranges))
 
     @property
     def tighter(self) -> bool:
@@ -176,11 +183,7 @@ def log_expm1(x: Floats) -> Floats:
 
 def on_steps(steps: Ints, log_masses: Floats, unit: Fraction, infinite: float = 0.0) -> Atoms:
     """Return atoms at multiples of `unit`; equal steps become one atom."""
-    order = np.argsort(steps, kind="stable")
-    steps, log_masses = steps[order], log_masses[order]
-    starts = np.flatnonzero(np.diff(steps, prepend=steps[0] - 1))
-    log_masses = np.logaddexp.reduceat(log_masses, starts) + (len(steps) - len(starts)) * ROUNDING
-    steps = steps[starts]
+    steps, log_masses = _joined(steps, log_masses)
     values = steps * float(unit)
     values = values + np.abs(values) * ROUNDING
     worst: Fraction | float = inf if infinite else int(steps[-1]) * unit
@@ -193,11 +196,19 @@ def on_values(
     """Return atoms at any values; equal values become one atom."""
     if not len(values):
         return Atoms(values, log_masses, inf, infinite, slack)
-    order = np.argsort(values, kind="stable")
-    values, log_masses = values[order], log_masses[order]
-    starts = np.flatnonzero(np.diff(values, prepend=-inf))
-    log_masses = np.logaddexp.reduceat(log_masses, starts) + (len(values) - len(starts)) * ROUNDING
-    return Atoms(values[starts], log_masses, inf if infinite else worst, infinite, slack)
+    values, log_masses = _joined(values, log_masses)
+    return Atoms(values, log_masses, inf if infinite else worst, infinite, slack)
+
+
+def _joined(places: NDArray[Any], log_masses: Floats) -> tuple[NDArray[Any], Floats]:
+    """Return the places in order, each once, and the logs of their masses together, rounded up."""
+    order = np.argsort(places, kind="stable")
+    places, log_masses = places[order], log_masses[order]
+    starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+    totals = np.logaddexp.reduceat(log_masses, starts)
+    added = np.diff(starts, append=len(places)) - 1
+    # A sum of logs rounds at its own size, each time that one is added.
+    return places[starts], totals + added * (np.abs(np.maximum(totals, -800.0)) / 8 + 1) * ROUNDING
 
 
 def common_unit(numbers: list[Fraction]) -> Fraction | None:

@@ -97,7 +97,6 @@ def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOve
     overlaps: list[PieceOverlap] = []
     others, first = [piece.moved(shift) for piece in law], 0
     for p in law:
-        covered = p.low
         # Both laws run from left to right: what ended before this piece is over for good.
         while first < len(others) and _ends_before(others[first], p):
             first += 1
@@ -108,7 +107,7 @@ def segments(law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOve
             if low is not None and high is not None and (low > high if whole else low >= high):
                 continue
             overlaps.append(PieceOverlap(low, high, p, q))
-        overlaps.extend(_uncovered(p, law, shift, whole=whole, start=covered))
+        overlaps.extend(_uncovered(p, law, shift, whole=whole))
     return overlaps
 
 
@@ -116,15 +115,13 @@ def _ends_before(one: Piece, other: Piece) -> bool:
     return one.high is not None and other.low is not None and one.high < other.low
 
 
-def _uncovered(
-    p: Piece, law: list[Piece], shift: Fraction, *, whole: bool, start: Fraction | None
-) -> list[PieceOverlap]:
+def _uncovered(p: Piece, law: list[Piece], shift: Fraction, *, whole: bool) -> list[PieceOverlap]:
     """Return the parts of `p` outside the support of Q: infinite loss."""
     first, last = law[0].low, law[-1].high
     gap = Fraction(1 if whole else 0)
     parts = []
-    if first is not None and start is not None and start < first + shift:
-        parts.append(PieceOverlap(start, _sooner(p.high, first + shift - gap), p, None))
+    if first is not None and p.low is not None and p.low < first + shift:
+        parts.append(PieceOverlap(p.low, _sooner(p.high, first + shift - gap), p, None))
     if last is not None and p.high is not None and p.high > last + shift:
         parts.append(PieceOverlap(_later(p.low, last + shift + gap), p.high, p, None))
     return parts
