@@ -95,7 +95,9 @@ class CountDistinct(Histogram):
 
 
 @dataclass(frozen=True, slots=True)
-class _Summed:
+class OfColumn:
+    """What is said of a question about the values of one column, in all or in each cell of columns `by`."""
+
     column: str
     low: Any = None
     high: Any = None
@@ -104,6 +106,10 @@ class _Summed:
     by: tuple[str, ...] = ()
     keys: Any = None
     bins: Any = None
+
+
+class _Summed(OfColumn):
+    __slots__ = ()
 
     measure: ClassVar[type[Total] | type[Average]]
 
