@@ -32,8 +32,8 @@ from dovetail.query.measures import (
 from dovetail.query.partitions import Axis, Steps, axes_of
 from dovetail.query.queries import lattice
 from dovetail.query.schema import Table
+from dovetail.workloads.dispersion import DispersionEstimates, replacements
 from dovetail.workloads.ranges import RangeEstimates
-from dovetail.workloads.spread import Spread, replacements
 from dovetail.workloads.tree_queries import range_error
 from dovetail.workloads.trees import Tree
 
@@ -130,14 +130,16 @@ class Deviation(Measure):
         return replacements(self.width, boxes=2) if leave == come == 1 else Measure.joint(self, leave, come)
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
-        spread = Spread(*noises, width=self.width, chance=Fraction(1, 20))
-        return [Fraction(spread.variance(*cell)) * self.values.step**2 for cell in cells]
+        estimated = DispersionEstimates(*noises, width=self.width, chance=Fraction(1, 20))
+        return [Fraction(estimated.variance(*cell)) * self.values.step**2 for cell in cells]
 
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
     ) -> list[Bar]:
-        spread = Spread(*noises, width=self.width, chance=chance / len(cells) if simultaneous else chance)
-        bounds = [spread.interval(*cell) for cell in cells]
+        estimated = DispersionEstimates(
+            *noises, width=self.width, chance=chance / len(cells) if simultaneous else chance
+        )
+        bounds = [estimated.interval(*cell) for cell in cells]
         square = self.values.step**2
         return [Bar(Fraction(each.low) * square, Fraction(each.high) * square) for each in bounds]
 

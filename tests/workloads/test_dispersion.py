@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric
-from dovetail.workloads.spread import Spread, replacements, shifts
+from dovetail.workloads.dispersion import DispersionEstimates, replacements, shifts
 
 
 def numbers(values: list[int], low: int, high: int) -> tuple[int, int, int]:
@@ -46,18 +46,21 @@ def test_a_cover_without_the_middle_would_miss_replacements() -> None:
     assert not any(all(a <= b for a, b in zip(move, cover, strict=True)) for cover in covers)
 
 
-PRECISE = [Spread(*[Geometric(60)] * 3, width=12, chance=0.05, sample=sample) for sample in (False, True)]
+PRECISE = [
+    DispersionEstimates(*[Geometric(60)] * 3, width=12, chance=0.05, sample=sample)
+    for sample in (False, True)
+]
 
 
 @given(st.lists(st.integers(-3, 9), min_size=2, max_size=40), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_without_noise_it_is_the_variance(values: list[int], sample: bool) -> None:
-    spread = PRECISE[sample]
+    estimated = PRECISE[sample]
     count, total, squares = numbers(values, -3, 9)
     truth = float(np.var(values, ddof=int(sample)))
-    assert spread.variance(count, total, squares) == pytest.approx(truth, abs=1e-9)
-    assert spread.deviation(count, total, squares) == pytest.approx(truth**0.5, abs=1e-6)
-    bounds = spread.interval(count, total, squares)
+    assert estimated.variance(count, total, squares) == pytest.approx(truth, abs=1e-9)
+    assert estimated.deviation(count, total, squares) == pytest.approx(truth**0.5, abs=1e-6)
+    bounds = estimated.interval(count, total, squares)
     assert bounds.low - 1e-9 <= truth <= bounds.high + 1e-9
 
 
@@ -67,11 +70,11 @@ def test_variances_are_covered_and_half_the_interval_is_not(rows: int, sample: b
     runs, chance, width = 200, 0.2, 10
     values = np.random.default_rng(rows).integers(0, width + 1, rows).tolist()
     noises = [Geometric("0.5").stretched(shift) for shift in shifts(width)]
-    spread = Spread(*noises, width=width, chance=chance, sample=sample)
+    estimated = DispersionEstimates(*noises, width=width, chance=chance, sample=sample)
     truth, missed = float(np.std(values, ddof=int(sample))), 0
     drawn = np.column_stack([noise.sample(runs) for noise in noises]) + numbers(values, 0, width)
     for released in drawn.tolist():
-        found = spread.deviation_interval(*released)
+        found = estimated.deviation_interval(*released)
         missed += not found.low <= truth <= found.high
     assert missed <= binom.isf(1e-9, runs, chance)
 
@@ -80,10 +83,10 @@ def test_a_standard_error_alone_is_too_short() -> None:
     """The power of the test above: the estimate itself, plus and minus little, misses too often."""
     runs, width, values = 2000, 10, [0, 10] * 10
     noises = [Geometric("0.5").stretched(shift) for shift in shifts(width)]
-    spread, missed = Spread(*noises, width=width, chance=0.2), 0
+    estimated, missed = DispersionEstimates(*noises, width=width, chance=0.2), 0
     drawn = np.column_stack([noise.sample(runs) for noise in noises]) + numbers(values, 0, width)
     for released in drawn.tolist():
-        missed += abs(spread.deviation(*released) - 5) > 0.1
+        missed += abs(estimated.deviation(*released) - 5) > 0.1
     assert missed > binom.isf(1e-9, runs, 0.2)
 
 
@@ -95,4 +98,4 @@ def test_ranges_that_do_not_fit_are_refused(width: int) -> None:
 
 def test_sample_is_yes_or_no() -> None:
     with pytest.raises(InvalidParameter, match="sample"):
-        Spread(*(Geometric(1) for _ in range(3)), width=3, chance=0.05, sample=1)  # type: ignore[arg-type]
+        DispersionEstimates(*(Geometric(1) for _ in range(3)), width=3, chance=0.05, sample=1)  # type: ignore[arg-type]

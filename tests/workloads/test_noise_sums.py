@@ -16,7 +16,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.workloads import NoiseSum, Term
 from dovetail.workloads.cutoff import cut
-from dovetail.workloads.noise_sums import _Group, power
+from dovetail.workloads.noise_sums import _Group, summed_masses
 from strategies import magnitudes, narrow_geometrics
 
 chances = magnitudes(1e-6, 0.4)
@@ -124,7 +124,7 @@ def test_the_rounded_law_is_symmetric_so_its_errors_have_mean_zero() -> None:
 @pytest.mark.parametrize("noise", [Geometric(1), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(2)])
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
-    found = power(cut(noise), count)
+    found = summed_masses(cut(noise), count)
     assert found is not None
     masses, error = found
     single = np.asarray(noise.pmf(np.arange(-cut(noise).reach, cut(noise).reach + 1)))

@@ -17,19 +17,17 @@ from .lattice import Lattice
 from .measures import Dispersion, QuantileValues, RankCounts
 from .measures.quantile_values import Kind
 from .partitions import Steps, axes_of, public_cells
-from .queries import RANKED, condition, lattice, limited
+from .queries import RANKED, OfColumn, condition, lattice, limited
 from .schema import Table
 from .times import TIMES, kind_of_time, time_lattice
 
-# Squares of the range must fit where sums of them are kept.
-LARGEST_RANGE = 2**26
 MOST_POINTS = 10**7
 MOST_QUANTILES = 1000
 _QS = "Give numbers from 0 (the least value) to 1 (the largest), such as 0.25, 0.5 and 0.75."
 
 
 @dataclass(frozen=True, slots=True)
-class Variance:
+class Variance(OfColumn):
     """The variance of a column: each row is clamped to [low, high] and rounded to a multiple of step.
 
     It is that of these rows; `sample` divides by n - 1 instead of n. Rows without a number are left out.
@@ -39,14 +37,6 @@ class Variance:
     False
     """
 
-    column: str
-    low: Any = None
-    high: Any = None
-    step: Any = None
-    where: str | Condition | None = None
-    by: tuple[str, ...] = ()
-    keys: Any = None
-    bins: Any = None
     sample: bool = False
 
     root: ClassVar[bool] = False
@@ -72,7 +62,7 @@ class Std(Variance):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class Ranges(OfColumn):
     """How many rows lie in every range of values of a column: one noisy tree answers them all.
 
     Each row is clamped to [low, high] and rounded to a multiple of step; rows without a value are left out.
@@ -84,15 +74,6 @@ class Ranges:
     >>> Ranges("age", low=0, high=100, step=1).column
     'age'
     """
-
-    column: str
-    low: Any = None
-    high: Any = None
-    step: Any = None
-    where: str | Condition | None = None
-    by: tuple[str, ...] = ()
-    keys: Any = None
-    bins: Any = None
 
     def checked(self, table: Table) -> CheckedQuery:
         steps, widths, axes = _tree(self, table)
@@ -144,16 +125,8 @@ class Quantiles:
         return CheckedQuery(measure, axes, condition(self.where, table))
 
 
-@dataclass(frozen=True, slots=True)
-class _Quantile:
-    column: str
-    low: Any = None
-    high: Any = None
-    step: Any = None
-    where: str | Condition | None = None
-    by: tuple[str, ...] = ()
-    keys: Any = None
-    bins: Any = None
+class _Quantile(OfColumn):
+    __slots__ = ()
 
     q: ClassVar[Fraction]
 
@@ -204,6 +177,8 @@ class Maximum(_Quantile):
 
 
 def _check_range(values: Lattice) -> None:
+    from dovetail.workloads.dispersion import LARGEST_RANGE
+
     steps = values.high - values.low
     if steps > LARGEST_RANGE:
         raise InvalidParameter(

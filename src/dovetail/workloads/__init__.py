@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from dovetail.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from .dispersion import DispersionEstimates
     from .exponential_mechanism import QuantileChoice
     from .marginals import MarginalWorkload
     from .noise_sums import NoiseSum, Term
     from .planning import Candidate, plan
     from .ranges import Quantile, RangeEstimates
     from .ratios import Bounds, Ratios
-    from .spread import Spread
     from .strategies import Strategy
     from .synthetic import consistent, fitted_joint, synthetic_rows
     from .tree_shapes import TreeShape, best_shapes, best_tree
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 _HOME = {
     "Bounds": "ratios",
     "Candidate": "planning",
+    "DispersionEstimates": "dispersion",
     "MarginalWorkload": "marginals",
     "NoiseSum": "noise_sums",
     "Quantile": "ranges",
     "QuantileChoice": "exponential_mechanism",
     "RangeEstimates": "ranges",
     "Ratios": "ratios",
-    "TreeShape": "tree_shapes",
-    "Spread": "spread",
     "Strategy": "strategies",
     "Term": "noise_sums",
     "Tree": "trees",
+    "TreeShape": "tree_shapes",
     "best_shapes": "tree_shapes",
     "best_tree": "tree_shapes",
     "consistent": "synthetic",
@@ -46,13 +46,13 @@ __getattr__ = lazy_names(__name__, _HOME)
 __all__ = [
     "Bounds",
     "Candidate",
+    "DispersionEstimates",
     "MarginalWorkload",
     "NoiseSum",
     "Quantile",
     "QuantileChoice",
     "RangeEstimates",
     "Ratios",
-    "Spread",
     "Strategy",
     "Term",
     "Tree",

@@ -54,12 +54,12 @@ def replacements(width: int, boxes: int = 8) -> tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
-class Spread:
+class DispersionEstimates:
     """Estimates of a variance from released integers, in squared lattice steps.
 
     >>> from dovetail.noise import Geometric
     >>> noises = [Geometric(1).stretched(shift) for shift in shifts(100)]
-    >>> ages = Spread(*noises, width=100, chance=0.05)
+    >>> ages = DispersionEstimates(*noises, width=100, chance=0.05)
     >>> ages.variance(10_000, 0, 2 * 40**2 * 10_000 - 100**2 * 10_000)
     400.0
     """

@@ -206,7 +206,7 @@ class _Group:
     def __init__(self, term: Term) -> None:
         self.weight, self.noise = term.weight, cut(term.noise)
         self.missing, self.copies = self.noise.missing * term.count, 1
-        summed = power(self.noise, term.count) if term.count > 1 else None
+        summed = summed_masses(self.noise, term.count) if term.count > 1 else None
         self._masses = None if summed is None else summed[0]
         if summed is None:
             self.copies = term.count
@@ -227,7 +227,7 @@ class _Group:
         return np.asarray(right + np.bincount(-places[1:] % points, masses[1:], points), np.float64)
 
 
-def power(noise: CutNoise, count: int) -> tuple[Floats, float] | None:
+def summed_masses(noise: CutNoise, count: int) -> tuple[Floats, float] | None:
     """Return the masses from 0 on of the sum of `count` noises, and a bound on their error in all.
 
     None where the sum has too many values.

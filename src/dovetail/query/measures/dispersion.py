@@ -2,7 +2,7 @@
 
 With l <= x <= u, R = u - l and z = 2x - l - u these are the number of rows, the sum of z and the sum of
 2z² - R². One row moves them by (1, R, R²) at most; what a replaced row moves together is listed in
-`workloads.spread.replacements`.
+`workloads.dispersion.replacements`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sensitivity import COUNTED, Component, Reach
 
 if TYPE_CHECKING:
     from dovetail.noise import IntegerNoise
-    from dovetail.workloads.spread import Spread
+    from dovetail.workloads.dispersion import DispersionEstimates
 
 # A point estimate does not depend on it.
 _ANY_CHANCE = Fraction(1, 20)
@@ -65,7 +65,7 @@ class Dispersion(Measure):
         return (COUNT, centred_sum(self.values), named("sum of squares", self.values))
 
     def joint(self, leave: int, come: int) -> tuple[tuple[int, ...], ...]:
-        from dovetail.workloads.spread import replacements
+        from dovetail.workloads.dispersion import replacements
 
         return replacements(self.width) if leave == come == 1 else Measure.joint(self, leave, come)
 
@@ -76,22 +76,22 @@ class Dispersion(Measure):
     def never_negative(self) -> bool:
         return True
 
-    def _spread(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Spread:
-        from dovetail.workloads.spread import Spread
+    def _estimated(self, noises: Sequence[IntegerNoise], chance: Fraction) -> DispersionEstimates:
+        from dovetail.workloads.dispersion import DispersionEstimates
 
         count, total, square = noises
-        return Spread(count, total, square, width=self.width, chance=chance, sample=self.sample)
+        return DispersionEstimates(count, total, square, width=self.width, chance=chance, sample=self.sample)
 
     def estimates(self, cells: Cells, noises: Sequence[IntegerNoise]) -> list[Fraction]:
-        spread = self._spread(noises, _ANY_CHANCE)
-        made = spread.deviation if self.root else spread.variance
+        estimated = self._estimated(noises, _ANY_CHANCE)
+        made = estimated.deviation if self.root else estimated.variance
         return [self._scaled(made(*cell)) for cell in cells]
 
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
     ) -> list[Bar]:
-        spread = self._spread(noises, shared_chance(chance, len(cells)) if simultaneous else chance)
-        made = spread.deviation_interval if self.root else spread.interval
+        estimated = self._estimated(noises, shared_chance(chance, len(cells)) if simultaneous else chance)
+        made = estimated.deviation_interval if self.root else estimated.interval
         intervals = [made(*cell) for cell in cells]
         values = self.estimates(cells, noises)
         return [
