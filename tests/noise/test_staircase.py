@@ -87,7 +87,7 @@ def test_a_share_outside_the_unit_interval_is_refused() -> None:
         Staircase(1, 1.5)
 
 
-def test_the_refusal_turns_the_proposal_into_the_staircase() -> None:
+def test_rejection_turns_the_proposal_into_the_staircase() -> None:
     noise = Staircase(2, 0.3).stretched(10)
     k = np.arange(0, 60)
     assert all(noise.rejection_exponent(int(i)) >= 0 for i in k)
