@@ -1,10 +1,9 @@
-"""The audit and the reproduction from the command line."""
+"""The audit from the command line."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -32,10 +31,3 @@ def test_an_infinite_loss_is_null_in_json(run) -> None:
 
 def test_noise_on_the_reals_has_no_sampler_to_audit(run) -> None:
     run("audit", "laplace:1", code=2)
-
-
-def test_one_table_of_the_paper_is_reproduced(run, tmp_path: Path) -> None:
-    text = run("paper", "--quick", "--only", "table1", "--out", "report").stdout
-    assert "published figures checked" in text
-    assert (tmp_path / "report" / "report.html").exists()
-    assert "fig8" in run("paper", "--only", "fig99", code=2).stderr

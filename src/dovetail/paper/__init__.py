@@ -1,8 +1,8 @@
 """Every table and figure of the paper, next to the published numbers.
 
-    python -m dovetail.paper --quick        under a minute
-    python -m dovetail.paper                at the paper's own sizes
-    python -m dovetail.paper --only fig8    one item and what it needs
+    dovetail paper --quick        under a minute
+    dovetail paper                at the paper's own sizes
+    dovetail paper --only fig8    one item and what it needs
 
 Only the public API is used, as by any other reader of the paper.
 """
