@@ -10,12 +10,13 @@ from types import CodeType
 from mutants.mutations import Mutation, named_mutations
 
 THROUGHOUT = ("attack/test_exact_loss.py", "attack/test_budgets.py", "attack/test_privacy_audit.py")
+SESSION = ("test_session.py", "test_session_plans.py", "test_session_prices.py")
 # What is mutated, by package, and the tests that should notice.
 GUARDS: dict[str, tuple[str, ...]] = {
     "privacy": ("privacy", *THROUGHOUT[:1]),
     "pricing": ("pricing", "query/measures", "answers/test_payment.py", *THROUGHOUT),
     "query/measures": ("query/measures", "workloads", "answers", *THROUGHOUT),
-    "release": ("release", "test_session.py", "attack/test_compare.py", "pricing", *THROUGHOUT),
+    "release": ("release", *SESSION, "attack/test_compare.py", "pricing", *THROUGHOUT),
     "ledger": ("ledger", "attack/test_ledger_bytes.py", *THROUGHOUT[1:]),
     "online": ("online", "ledger/test_runs.py"),
     "service": ("service", "client", "attack/test_compare_http.py"),

@@ -18,15 +18,10 @@ from dovetail.noise import (
     DiscreteGaussian,
     Geometric,
     GeometricMixture,
-    Laplace,
-    LaplaceMixture,
     PiecewiseGeometric,
-    PiecewiseLaplace,
     TruncatedGeometric,
 )
-from dovetail.privacy import PrivacyLoss, privacy_loss
-from dovetail.privacy.atoms import Atoms
-from dovetail.privacy.composition import OneWay
+from dovetail.privacy import privacy_loss
 from loss_oracle import geometric_noises, never_below_and_close, simple_rates
 
 
@@ -130,10 +125,6 @@ def test_an_impossible_sensitivity_is_a_clear_error(bad):
         privacy_loss(Geometric(1), sensitivity=bad)
 
 
-def test_real_noise_takes_a_fractional_sensitivity():
-    assert privacy_loss(Laplace(1), sensitivity="1/2").worst == Fraction(1, 2)
-
-
 @pytest.mark.parametrize("shift", [701, 10**4, 10**6, 10**12])
 def test_a_loss_past_700_does_not_overflow(shift):
     loss = privacy_loss(Geometric(1), sensitivity=shift)
@@ -181,97 +172,6 @@ def test_buckets_bound_the_listed_loss_from_above_and_closely():
     assert truth * (1 - 1e-9) <= loss.zeta <= truth * (1 + 1e-6)
 
 
-class TestContinuousLaplace:
-    """Atoms and a continuous part: for study; a release never uses real-valued noise."""
-
-    def test_zeta_is_below_epsilon_by_the_closed_form(self):
-        for epsilon in (0.1, 0.328, 1.0, 3.0):
-            with mpmath.workdps(30):
-                e = mpmath.mpf(str(epsilon))
-                truth = mpmath.log(2 * mpmath.exp(e) / 3 + 1 - 2 * mpmath.exp(-e / 2) / 3)
-                assert never_below_and_close(privacy_loss(Laplace(epsilon)).zeta, truth, 1e-6)
-
-    def test_delta_is_the_closed_form(self):
-        loss = privacy_loss(Laplace(1))
-        for epsilon in (0.0, 0.3, 0.9):
-            truth = -mpmath.expm1((mpmath.mpf(str(epsilon)) - 1) / 2)
-            assert never_below_and_close(loss.delta(epsilon), truth, 1e-5)
-
-    def test_renyi_is_the_closed_form(self):
-        loss = privacy_loss(Laplace(1))
-        for a in (2, 5, 32):
-            truth = mpmath.log(
-                mpmath.mpf(a) / (2 * a - 1) * mpmath.exp(a - 1)
-                + mpmath.mpf(a - 1) / (2 * a - 1) * mpmath.exp(-a)
-            ) / (a - 1)
-            assert never_below_and_close(loss.renyi(a), truth, 1e-5)
-
-    def test_the_mixture_agrees_with_quadrature(self):
-        noise = LaplaceMixture(inner=0.2, outer=1, break_point="4.5")
-        loss = privacy_loss(noise)
-
-        def phi(x):
-            return min(abs(x), 4.5) * mpmath.mpf("0.2") + max(abs(x) - 4.5, 0)
-
-        cuts = [-60, -4.5, -3.5, 0, 0.5, 1, 4.5, 5.5, 60]
-        total = mpmath.quad(lambda x: mpmath.exp(-phi(x)), cuts)
-        zeta = mpmath.log(mpmath.quad(lambda x: mpmath.exp(-phi(x) + abs(phi(x - 1) - phi(x))), cuts) / total)
-        assert never_below_and_close(loss.zeta, zeta - 1e-10, 1e-6)
-
-
-class TestRounded:
-    def test_the_loss_is_that_of_the_cells(self):
-        loss = privacy_loss(LaplaceMixture(inner=0.2, outer=1, break_point=5).rounded())
-        k = np.arange(-400, 401)
-        noise = LaplaceMixture(inner=0.2, outer=1, break_point=5).rounded()
-        p, q = noise.pmf(k), noise.pmf(k - 1)
-        assert loss.zeta == pytest.approx(log(np.sum(np.maximum(p * p / q, q))), abs=1e-12)
-        assert loss.zeta == pytest.approx(0.3096, abs=5e-5)
-        for epsilon in (0.0, 0.1, 0.5, 0.999):
-            truth = np.sum(np.maximum(p - np.exp(epsilon) * q, 0))
-            assert loss.delta(epsilon) == pytest.approx(truth, rel=1e-9)
-        assert loss.worst == 1
-
-    def test_zeta_is_exact_where_the_published_one_is_not(self):
-        loss = privacy_loss(LaplaceMixture(inner=0.25, outer=2.5, break_point=4).rounded())
-        assert loss.zeta == pytest.approx(0.5906, abs=5e-5)
-
-    def test_its_uses_compose_without_a_common_unit(self):
-        noise = LaplaceMixture(inner=0.2, outer=1, break_point=5).rounded()
-        loss = privacy_loss(noise).compose(3)
-        k = np.arange(-60, 61)
-        p, q = noise.pmf(k), noise.pmf(k - 1)
-        p3 = np.einsum("i,j,k->ijk", p, p, p).ravel()
-        q3 = np.einsum("i,j,k->ijk", q, q, q).ravel()
-        for epsilon in (0.0, 0.7, 1.5, 2.5):
-            truth = float(np.sum(np.maximum(p3 - np.exp(epsilon) * q3, 0)))
-            assert truth * (1 - 1e-9) <= loss.delta(epsilon) <= truth * 1.0001 + 1e-15
-        assert loss.zeta == pytest.approx(log(np.sum(np.maximum(p3 * p3 / q3, q3))), abs=1e-7)
-
-    @pytest.mark.parametrize("width", ["1e-16", "1e-15", "1e-14", "1e-9"])
-    def test_a_steep_piece_within_one_cell_is_never_rounded_away(self, width):
-        """The cell that holds a steep sliver loses a hair more than every other one."""
-        edge = Fraction("5.2")
-        loss = privacy_loss(PiecewiseLaplace((1, 5, 1), (edge, edge + Fraction(width))).rounded())
-        with mpmath.workdps(oracle.DIGITS):
-            before, sliver, whole = (oracle.number(x) for x in (Fraction("0.7"), Fraction(width), 1))
-            # The cell [4.5, 5.5) in units of its density at 4.5; the next one has one rate again.
-            inside = -mpmath.expm1(-before) - mpmath.exp(-before) * mpmath.expm1(-5 * sliver) / 5
-            after = mpmath.exp(-before - 5 * sliver) * -mpmath.expm1(-(whole - before - sliver))
-            following = mpmath.exp(-(whole + 4 * sliver)) * -mpmath.expm1(-whole)
-            truth = mpmath.log((inside + after) / following)
-            earlier = mpmath.log(-mpmath.expm1(-whole) * mpmath.exp(whole) / (inside + after))
-            assert never_below_and_close(Fraction(loss.worst), max(truth, earlier), 1e-14)
-
-    def test_the_worst_case_of_many_uses_is_an_exact_sum(self):
-        """A float part and a rational one, neither of which is a multiple of the other's last digit."""
-        rounded = PiecewiseLaplace((1, 5, 1), ("5.2", "5.2000000000000001")).rounded()
-        one, two = privacy_loss(rounded), privacy_loss(Geometric("1/3"))
-        both = one.compose(7).then(two.compose(11))
-        assert both.worst == 7 * Fraction(one.worst) + 11 * Fraction(1, 3)
-        assert Fraction(both.epsilon) >= both.worst
-
-
 def test_a_loss_needs_a_noise_that_it_knows():
     with pytest.raises(InvalidParameter, match="from_pmfs"):
         privacy_loss(object())
@@ -297,52 +197,6 @@ def test_a_plot_shows_the_atoms_and_the_curve():
         assert f"worst case = {loss.epsilon:.3g}" in left.get_legend().get_texts()[1].get_text()
         assert right.get_lines()[0].get_ydata().min() > 0
         close("all")
-
-
-class TestFromPmfs:
-    def test_both_directions_are_looked_at(self):
-        p, q = [Fraction(1, 2), Fraction(1, 2), 0], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
-        loss = PrivacyLoss.from_pmfs(p, q)
-        assert loss.epsilon == inf  # the other direction sees an outcome that P never gives
-        assert loss.zeta == inf
-        assert loss.renyi(2) == inf
-        assert loss.delta(5) == pytest.approx(0.5)
-        assert loss.forward.worst() == pytest.approx(log(2))
-
-    def test_infinite_loss_stays_with_compositions(self):
-        loss = PrivacyLoss.from_pmfs([0.9, 0.1, 0], [0.9, 0, 0.1]).compose(2)
-        assert loss.epsilon == inf
-        assert loss.delta(10) == pytest.approx(0.19)
-        assert loss.epsilon_at(0.18) == inf
-        assert loss.epsilon_at(0.2) < 1e-12
-        assert loss.charge().epsilon is None
-
-    @pytest.mark.parametrize("uses", [1, 2, 7, 60])
-    @pytest.mark.parametrize("share", [2.0**-2, 2.0**-20, 1 - 2.0**-10])
-    def test_outcomes_of_one_side_only_are_counted_from_above(self, share, uses):
-        atoms = Atoms(np.array([1.0]), np.log([1 - share]), inf, infinite=share, unmatched=share)
-        exact = 1 - (1 - Fraction(share)) ** uses
-        for found in (OneWay(((atoms, uses),)).infinite(), OneWay(((atoms, uses),)).unmatched()):
-            assert exact <= Fraction(found) <= min(exact * (1 + Fraction(1, 10**12)), 1)
-
-    def test_disjoint_outcomes_lose_everything(self):
-        loss = PrivacyLoss.from_pmfs([1, 0], [0, 1])
-        for uses in (1, 2):
-            whole = loss.compose(uses)
-            assert whole.delta(100) == whole.tail(5) == 1
-            assert whole.epsilon == whole.zeta == whole.epsilon_at("0.5") == inf
-            assert list(whole.atoms[0]) == [inf]
-
-    def test_equal_distributions_lose_nothing(self):
-        loss = PrivacyLoss.from_pmfs([0.5, 0.5], [0.5, 0.5])
-        assert loss.epsilon < 1e-13
-        assert loss.zeta < 1e-13
-        assert loss.compose(10).epsilon < 1e-12
-
-    @pytest.mark.parametrize("p", [[0.5, 0.4], [1.5, -0.5], [nan, 1], [], [1]])
-    def test_what_is_no_distribution_is_refused(self, p):
-        with pytest.raises(InvalidParameter):
-            PrivacyLoss.from_pmfs(p, [0.5, 0.5])
 
 
 @pytest.mark.parametrize(("call", "bad"), [
@@ -372,41 +226,12 @@ def test_more_uses_than_rounding_lets_through_are_refused():
         privacy_loss(Geometric(1)).compose(10**9 + 1)
 
 
-def test_distributions_may_be_arrays_or_mappings() -> None:
-    listed = PrivacyLoss.from_pmfs([0.5, 0.5, 0], [0.25, 0.25, 0.5])
-    arrays = PrivacyLoss.from_pmfs(np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5]))
-    mapped = PrivacyLoss.from_pmfs({"a": 0.5, "b": 0.5}, {"b": 0.25, "a": 0.25, "c": 0.5})
-    for other in (arrays, mapped):
-        assert (other.zeta, other.delta(1), other.epsilon) == (listed.zeta, listed.delta(1), listed.epsilon)
-    with pytest.raises(InvalidParameter, match="given like p"):
-        PrivacyLoss.from_pmfs({"a": 1}, [1])
-    with pytest.raises(InvalidParameter, match="one list"):
-        PrivacyLoss.from_pmfs(np.eye(2), np.eye(2))
-
-
 def test_a_loss_is_drawn_into_given_axes() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().add_subplot()
     assert privacy_loss(Geometric(1)).plot(ax=axes) is axes.figure
     assert axes.get_xlabel() == "privacy loss"
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-@pytest.mark.parametrize("epsilon", [0.3, 0.8, 1.2])
-def test_both_directions_count_if_only_one_loss_is_symmetric(epsilon: float, swapped: bool) -> None:
-    """Geometric noise and a mechanism that differs by direction, one after the other, against plain sums."""
-    p, q = ([0.8, 0.2], [0.5, 0.5]) if swapped else ([0.5, 0.5], [0.8, 0.2])
-    symmetric, other = privacy_loss(Geometric("0.5")), PrivacyLoss.from_pmfs(p, q)
-    yes = 1 / (1 + np.exp(-0.5))
-    deltas = []
-    for one, two in ((p, q), (q, p)):
-        pairs = [(a * yes, b * (1 - yes)) for a, b in zip(one, two, strict=True)]
-        pairs += [(a * (1 - yes), b * yes) for a, b in zip(one, two, strict=True)]
-        deltas.append(sum(max(a - np.exp(epsilon) * b, 0) for a, b in pairs))
-    assert deltas[0] != pytest.approx(deltas[1], abs=1e-3)
-    for joint in (symmetric.then(other), other.then(symmetric)):
-        assert joint.delta(epsilon) == pytest.approx(max(deltas), abs=1e-8)
 
 
 @pytest.mark.parametrize("uses", [3, 7, 1001])
