@@ -12,9 +12,13 @@ from dovetail.noise import PiecewiseGeometric
 
 DIGITS = 50
 
-rates = st.fractions(Fraction(1, 20), 3, max_denominator=40)
-
-
+# Every fraction of 1/20 to 3 with a denominator of at most 40, which a strategy of fractions finds slowly.
+rates = st.sampled_from(
+    sorted(
+        {Fraction(n, d) for d in range(1, 41) for n in range(-(-d // 20), 3 * d + 1)},
+        key=lambda x: (x.denominator, x),
+    )
+)
 simple_rates = st.integers(1, 60).map(lambda n: Fraction(n, 20))
 
 

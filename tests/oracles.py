@@ -7,6 +7,7 @@ the ranges that the tests use) leaves far more than the 50 digits that a compari
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any
 
 import mpmath
@@ -40,6 +41,8 @@ class PieceOracle:
             self.levels.append(self.levels[-1] + self.rates[i - 1] * (self.starts[i] - self.starts[i - 1]))
         self.half = [self._from(mp.mpf(0), power) for power in (0, 1, 2)]
         self.total = 2 * self.half[0] - (1 if whole else 0)
+        # Both sides of zero, and every figure at one point, ask for the same tails.
+        self.tail = cache(self._tail)
 
     def phi(self, x: Any) -> Any:
         """Return the potential at x >= 0."""
@@ -82,7 +85,7 @@ class PieceOracle:
         """Return the probability or density at x."""
         return mp.exp(-self.phi(abs(number(x)))) / self.total
 
-    def tail(self, x: Any) -> Any:
+    def _tail(self, x: Any) -> Any:
         """Return P(Y >= x) for x >= 0 (on the integers: for whole x >= 1)."""
         return self._from(number(x), 0) / self.total
 
@@ -157,6 +160,11 @@ class RoundedOracle:
 
 def oracle(noise: Any) -> Any:
     """Return the oracle of a noise, from its rates, breaks and kind alone."""
-    if noise.kind == "rounded-laplace":
-        return RoundedOracle(noise.rates, noise.breaks)
-    return PieceOracle(noise.rates, noise.breaks, whole=noise.kind == "piecewise-geometric")
+    return _oracle(noise.kind, tuple(noise.rates), tuple(noise.breaks))
+
+
+@lru_cache(maxsize=8)
+def _oracle(kind: str, rates: tuple[Any, ...], breaks: tuple[Any, ...]) -> Any:
+    if kind == "rounded-laplace":
+        return RoundedOracle(rates, breaks)
+    return PieceOracle(rates, breaks, whole=kind == "piecewise-geometric")
