@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Iterator
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,7 @@ QUESTIONS = {
     "date": [Count("x < '2020-01-01'"), FOUND],
     "timestamp": [Count("x IS NULL"), DAYS],
 }
-
-
+DECLARED = {kind: Schema([Column("x", kind)]) for kind in QUESTIONS}
 BOUNDS: dict[str, tuple[Any, Any]] = {
     "integer": (0, 99),
     "number": (0, 1),
@@ -67,6 +66,7 @@ DERIVED = {
 }
 
 
+@cache
 def derived(kind: str) -> tuple[Schema, list[Any]]:
     """Return a schema with bounds, a zone and a lookup, and what is derived with it."""
     low, high = BOUNDS.get(kind, (None, None))
@@ -93,14 +93,15 @@ def asked(engine: Engine, query: Any, schema: Schema) -> Any:
 
 
 def answers(source: Source, most: int | None = None) -> dict[str, Any]:
-    """Ask everything, with the type declared and without; or the first `most` questions of each type."""
+    """Ask everything, with the type declared, without it, and derived; or a few questions of each type."""
     engine = connect(source)
     found = {}
     for kind, questions in QUESTIONS.items():
-        for schema in (Schema([Column("x", kind)]), *([Schema()] if most is None else [])):
-            found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions[:most]}
-        schema, questions = derived(kind)
-        found |= {f"{schema} {query}": asked(engine, query, schema) for query in questions}
+        forms = [(DECLARED[kind], questions[:most])]
+        if most is None:
+            forms += [(Schema(), questions), derived(kind)]
+        for schema, each in forms:
+            found |= {f"{schema} {query}": asked(engine, query, schema) for query in each}
     engine.close()
     return found
 

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from math import inf, nan
 
-import duckdb
 import pyarrow
 import pytest
 
-from dovetail.engines import Engine, Source, connect
-from dovetail.engines.aggregation import true_cells
+from dovetail.engines import Source, connect
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Count, Histogram, Linear, Mean, Schema, Sum
 from dovetail.query.neighbours import Neighbours
+from engine_tables import SmallTables
 from neighbour_changes import changed, lies_below
 
 LOW, HIGH = -2, 3
@@ -44,21 +43,17 @@ def tables() -> Iterator[tuple[int, ...]]:
         yield from combinations_with_replacement(range(len(VALUES)), size)
 
 
+def whole(value: float | None) -> int | None:
+    return int(value) if value in (LOW - 1, LOW, HIGH, HIGH + 1) else None  # type: ignore[arg-type]
+
+
 @pytest.fixture(scope="module")
-def engines() -> dict[tuple[int, ...], Engine]:
-    """Keep all tables in one database."""
-    database = duckdb.connect()
-    made = {}
-    for number, rows in enumerate(tables()):
-        values = [VALUES[place] for place in rows]
-        whole = [int(value) if value in (LOW - 1, LOW, HIGH, HIGH + 1) else None for value in values]
-        database.execute(f"CREATE TABLE small{number} (x DOUBLE, k BIGINT)")
-        if rows:
-            database.executemany(
-                f"INSERT INTO small{number} VALUES (?, ?)", list(zip(values, whole, strict=True))
-            )
-        made[rows] = connect(Source.of(database, name="small", table=f"small{number}"))
-    return made
+def small() -> SmallTables[tuple[int, ...]]:
+    rows = {places: [VALUES[place] for place in places] for places in tables()}
+    return SmallTables(
+        "x DOUBLE, k BIGINT",
+        {places: [(value, whole(value)) for value in values] for places, values in rows.items()},
+    )
 
 
 def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -68,16 +63,17 @@ def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int,
             if kind == "add-remove":
                 yield rows, fewer
             else:
-                for value in range(len(VALUES)):
+                # In one direction: a move covers a change by its size.
+                for value in range(rows[place] + 1, len(VALUES)):
                     yield rows, tuple(sorted((*fewer, value)))
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_no_neighbour_moves_an_answer_further_than_declared(
-    query: Count, engines: dict[tuple[int, ...], Engine]
+    query: Count, small: SmallTables[tuple[int, ...]]
 ) -> None:
-    question = query.checked(Schema().table(engines[()].columns()))
-    found = {rows: true_cells(engine, question) for rows, engine in engines.items()}
+    question = query.checked(Schema().table(small.engine.columns()))
+    found = small.cells(question)
     for kind in ("add-remove", "replace"):
         listed, largest = moves(question, kind), 0
         for one, another in neighbouring(kind):

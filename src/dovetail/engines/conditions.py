@@ -71,14 +71,16 @@ def between(value: Any, low: Any, high: Any) -> Any:
 def _binned(engine: Engine, made: Binned) -> Any:
     """Spell the lower edge of a bin from its number; exact, as the whole numbers in it are below 2^52."""
     number = bin_number(engine, Bins(made.field, made.edges()), value_of(engine, made.field))
-    counted = exp.Add(this=exp.cast(number, "BIGINT"), expression=engine.constant("integer", made.first))
+    counted = exp.Add(
+        this=exp.cast(number, "BIGINT", copy=False), expression=engine.constant("integer", made.first)
+    )
     whole = exp.Mul(
         this=exp.paren(counted, copy=False), expression=engine.constant("integer", made.width.numerator)
     )
     if made.kind == "integer":
         return whole
     parts = engine.constant("number", Fraction(made.width.denominator))
-    return exp.Div(this=exp.cast(whole, "DOUBLE"), expression=parts, typed=False, safe=False)
+    return exp.Div(this=exp.cast(whole, "DOUBLE", copy=False), expression=parts, typed=False, safe=False)
 
 
 def _cases(engine: Engine, made: Cases) -> Any:

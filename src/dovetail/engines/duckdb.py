@@ -44,6 +44,7 @@ _ELAPSED = {
 }
 _Read = TypeVar("_Read")
 _SEPARATOR = "\x1f"
+_SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
 # DuckDB leaves out a line that is longer than its limit, and takes the memory only where a line needs it.
 # Several readers at once would guess where rows begin, and fail on a line break inside of quotes.
 _CSV = (
@@ -319,9 +320,7 @@ def _own_connection() -> Any:
     import duckdb
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
-    connection.execute(
-        "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET python_enable_replacements = false"
-    )
+    connection.execute(_SETTINGS)
     return connection
 
 

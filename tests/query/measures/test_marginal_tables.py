@@ -10,7 +10,6 @@ from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow
 import pytest
@@ -18,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail as dv
-from dovetail.engines import Engine, Source, connect
+from dovetail.engines import Source
 from dovetail.engines.aggregation import true_cells
 from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
@@ -27,6 +26,7 @@ from dovetail.query.field import Field
 from dovetail.query.measures import MarginalTables, Shift
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours
 from dovetail.query.partitions import Keys
+from engine_tables import SmallTables
 from neighbour_changes import changed, lies_below
 
 SCHEMA = dv.Schema(
@@ -52,15 +52,9 @@ def tables() -> Iterator[tuple[int, ...]]:
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[dict[tuple[int, ...], Engine]]:
-    database, made = duckdb.connect(), {}
-    for number, rows in enumerate(tables()):
-        database.execute(f"CREATE TABLE small{number} (a TEXT, b BIGINT, c BIGINT)")
-        if rows:
-            database.executemany(f"INSERT INTO small{number} VALUES (?, ?, ?)", [KINDS[row] for row in rows])
-        made[rows] = connect(Source.of(database, name="small", table=f"small{number}"))
-    yield made
-    database.close()
+def small() -> SmallTables[tuple[int, ...]]:
+    rows = {places: [KINDS[place] for place in places] for places in tables()}
+    return SmallTables("a TEXT, b BIGINT, c BIGINT", rows)
 
 
 def neighbours_of(rows: tuple[int, ...], rule: Neighbours) -> Iterator[tuple[int, ...]]:
@@ -92,7 +86,7 @@ def worst_loss(
 @pytest.mark.parametrize("rule", NEIGHBOURS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_neighbour_of_a_small_table_loses_more_than_is_charged(
-    engines: dict[tuple[int, ...], Engine], tmp_path: Path, strategy: Any, rule: Neighbours
+    small: SmallTables[tuple[int, ...]], tmp_path: Path, strategy: Any, rule: Neighbours
 ) -> None:
     """The price of geometric noise is the largest loss there is, and no more."""
     query = dv.Marginals(**ASKED, strategy=strategy)
@@ -100,7 +94,7 @@ def test_no_neighbour_of_a_small_table_loses_more_than_is_charged(
     with dv.Session(source, ledger=tmp_path / "small.ledger", neighbours=rule) as session:
         quote = session.quote(query, noise=Geometric(RATE))
     question = quote.asked[0].question
-    true = {rows: true_cells(engine, question) for rows, engine in engines.items()}
+    true = small.cells(question)
     worst, covered = worst_loss(question, rule, true)
     assert covered
     assert worst <= Fraction(quote.charge.epsilon) <= worst + UNIT
@@ -120,13 +114,13 @@ class Forgetful(MarginalTables):
 
 
 def test_a_price_that_forgets_the_other_cells_of_a_residual_is_caught(
-    engines: dict[tuple[int, ...], Engine],
+    small: SmallTables[tuple[int, ...]],
 ) -> None:
     asked = dv.Marginals(**ASKED, strategy="residuals").checked(SCHEMA.table())
     measure = asked.measure
     assert isinstance(measure, MarginalTables)
     question = replace(asked, measure=Forgetful(measure.axes, measure.tables, "residuals"))
-    true = {rows: true_cells(engine, question) for rows, engine in engines.items()}
+    true = small.cells(question)
     worst, covered = worst_loss(question, "add-remove", true)
     declared = sum(
         RATE * Fraction(shift.by, question.measure.components()[shift.component].reach.up)

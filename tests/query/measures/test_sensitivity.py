@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow
 import pytest
 from hypothesis import given, settings
@@ -17,8 +16,6 @@ from hypothesis import strategies as st
 
 import dovetail as dv
 from dovetail.answers import Plan
-from dovetail.engines import Engine, Source, connect
-from dovetail.engines.aggregation import true_cells
 from dovetail.errors import BudgetExceeded, BudgetMismatch, InvalidParameter, InvalidQuery, UnsupportedSQL
 from dovetail.ledger import Ledger
 from dovetail.noise import Geometric, PiecewiseGeometric
@@ -30,6 +27,7 @@ from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Quanti
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
 from dovetail.query.neighbours import Neighbours, Persons
+from engine_tables import SmallTables
 from neighbour_changes import changed, lies_below, merges_below
 from toy_measures import AskDeviation, AskLadder
 
@@ -62,20 +60,16 @@ def tables() -> Iterator[Table]:
 
 
 @pytest.fixture(scope="module")
-def engines() -> dict[Table, Engine]:
-    database = duckdb.connect()
-    made = {}
-    for number, places in enumerate(tables()):
-        database.execute(f"CREATE TABLE small{number} (person VARCHAR, x BIGINT, y BIGINT)")
-        for place in places:
-            person, x = ROWS[place]
-            database.execute(f"INSERT INTO small{number} VALUES (?, ?, ?)", [person, x, x and 1 - x])
-        made[places] = connect(Source.of(database, name="small", table=f"small{number}"))
-    return made
+def small() -> SmallTables[Table]:
+    rows = {places: [ROWS[place] for place in places] for places in tables()}
+    return SmallTables(
+        "person VARCHAR, x BIGINT, y BIGINT",
+        {places: [(person, x, x and 1 - x) for person, x in each] for places, each in rows.items()},
+    )
 
 
 def neighbouring(kind: Neighbours) -> Iterator[tuple[Table, Table]]:
-    """Yield the pairs that are equal but for one person with all their rows, or for who took their place."""
+    """Yield each pair that is equal but for one person with all their rows, or for who took their place."""
     without: dict[Table, list[Table]] = defaultdict(list)
     for places in tables():
         for person in ("A", "B"):
@@ -83,22 +77,18 @@ def neighbouring(kind: Neighbours) -> Iterator[tuple[Table, Table]]:
             if rest != places:
                 without[rest].append(places)
     for rest, others in without.items():
-        for one in others:
-            if kind == "add-remove":
-                yield rest, one
-            else:
-                yield from ((one, another) for another in others)
+        yield from ((rest, one) for one in others) if kind == "add-remove" else combinations(others, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 @pytest.mark.parametrize(("rows", "cells"), [(1, 1), (2, 1), (2, 2), (3, 2)])
 def test_no_person_moves_an_answer_further_than_declared(
-    query: Any, rows: int, cells: int, engines: dict[Table, Engine]
+    query: Any, rows: int, cells: int, small: SmallTables[Table]
 ) -> None:
-    known = Schema().table(engines[()].columns())
+    known = Schema().table(small.engine.columns())
     question = replace(query.checked(known), persons=Persons(known.field("person"), rows, cells))
-    found = {places: true_cells(engine, question, b"secret") for places, engine in engines.items()}
+    found = small.cells(question, b"secret")
     parted = any(component.parts > 1 for component in question.measure.components())
     for kind in ("add-remove", "replace"):
         merged = moves(question, kind, grows=True)
