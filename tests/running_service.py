@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -45,7 +46,7 @@ class Running:
         until = monotonic() + PATIENCE
         while monotonic() < until:
             with suppress(httpx2.HTTPError):
-                said = httpx2.get(f"{self.address}/readyz", timeout=5)
+                said = _client().get(f"{self.address}/readyz", timeout=5)
                 if said.status_code == status:
                     return said
             sleep(0.05)
@@ -63,12 +64,18 @@ class Running:
 
     def ask(self, method: str, path: str, key: str, body: Any = None, retry: str = "") -> httpx2.Response:
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": retry or os.urandom(8).hex()}
-        return httpx2.request(method, self.address + path, headers=headers, json=body, timeout=60)
+        return _client().request(method, self.address + path, headers=headers, json=body)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(PATIENCE)
+
+
+@cache
+def _client() -> httpx2.Client:
+    """Return what makes a connection for each request; to read certificates each time takes far longer."""
+    return httpx2.Client(timeout=60, limits=httpx2.Limits(max_keepalive_connections=0))
 
 
 def children(process: int) -> list[int]:
