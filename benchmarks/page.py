@@ -16,14 +16,12 @@ ROOT = Path(__file__).parent.parent
 PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
 # The rows that README shows, by how their case begins, and its words for them.
 SHOWN = {
-    "scale 3, 10 million, NumPy": "exact noise, ten million at once, beside NumPy's floating-point Laplace",
-    "scale 3, opendp": "the same, OpenDP",
-    "one draw, OpenDP": "one draw, OpenDP",
-    "epsilon of 1,000 uses at rate 0.1, dp_accounting at 1e-03": "epsilon of 1,000 uses, dp_accounting",
-    "10,000,000 rows, OpenDP": "private histogram of 10 million rows, OpenDP",
-    "10,000,000 rows, bare DuckDB": "the same, DuckDB without any privacy",
-    "(1, 1e-6) after 10 queries: variance, Gaussian": "variance of 10 answers at (1, 1e-6), Gaussian",
-    "(1, 1e-6) after 100 queries: variance, Gaussian": "variance of 100 answers at (1, 1e-6), Gaussian",
+    "scale 3, 10 million, NumPy": "exact integer noise, beside NumPy's floating-point Laplace",
+    "scale 3, opendp": "exact integer noise, beside OpenDP",
+    "10,000,000 rows, OpenDP": "private histogram of 10 million rows, beside OpenDP",
+    "10,000,000 rows, bare DuckDB": "the same, beside DuckDB without any privacy",
+    "(1, 1e-6) after 10 queries: variance, Gaussian": "variance of 10 answers at (1, 1e-6), beside Gaussian noise",
+    "(1, 1e-6) after 100 queries: variance, Gaussian": "variance of 100 answers at (1, 1e-6), beside Gaussian noise",
 }
 _MARKED = re.compile(r"(<!-- bench[^>]*-->\n).*?(<!-- /bench -->)", re.DOTALL)
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")
@@ -56,7 +54,7 @@ def written(sections: Sequence[tuple[str, Sequence[Row]]], seconds: float) -> st
 def excerpt(readme: str, sections: Sequence[tuple[str, Sequence[Row]]]) -> str:
     """Return README with its table made anew from these measurements."""
     rows = [row for _, listed in sections for row in listed]
-    lines = ["| beside other libraries | Dovetail | other | ratio |", "|---|---|---|---|"]
+    lines = ["| what was measured | Dovetail | other | ratio |", "|---|---|---|---|"]
     for begin, words in SHOWN.items():
         row = next(row for row in rows if row.case.startswith(begin))
         ratio = "" if row.ratio is None else shown_ratio(row.ratio)
