@@ -20,8 +20,8 @@ SHOWN = {
     "scale 3, opendp": "exact integer noise, beside OpenDP",
     "10,000,000 rows, OpenDP": "private histogram of 10 million rows, beside OpenDP",
     "10,000,000 rows, bare DuckDB": "the same, beside DuckDB without any privacy",
-    "(1, 1e-6) after 10 queries: variance, Gaussian": "variance of 10 answers at (1, 1e-6), beside Gaussian noise",
-    "(1, 1e-6) after 100 queries: variance, Gaussian": "variance of 100 answers at (1, 1e-6), beside Gaussian noise",
+    "(1, 1e-6) after 10 queries: variance, Gaussian": "variance of 10 answers at (1, 1e-6), Gaussian noise",
+    "(1, 1e-6) after 100 queries: variance, Gaussian": "variance of 100 answers at (1, 1e-6), Gaussian noise",
 }
 _MARKED = re.compile(r"(<!-- bench[^>]*-->\n).*?(<!-- /bench -->)", re.DOTALL)
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")

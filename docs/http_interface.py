@@ -10,21 +10,32 @@ PAGE = Path(__file__).parent / "reference" / "http.md"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _HEAD = """# HTTP interface
 
-Made from the service's own description, which it serves at `/openapi.json` (OpenAPI 3.1). A script can do
-everything that the console does.
+For programmers who ask a [service](../how-to/run-a-service.md) without the Python client. A script can do
+everything that the console does. This page is made from the service's own description, `/openapi.json`
+(OpenAPI 3.1).
 
-- **Who asks:** `Authorization: Bearer dvt_...`, the key that the curator gave you. A key in an address is
-  refused.
-- **Exact numbers** are texts in replies; in requests a number or a text. 0.1 means the decimal 0.1.
-- **Retries:** a request that changes something takes the header `Idempotency-Key`, a random text. Sent
-  again with the same key, it is neither done nor paid twice.
-- **Errors** are `application/problem+json`: `code` for programs, `detail` and `fix` for people. 400 a wrong
-  question, 401 no valid key, 403 not for your role, 404 unknown or not yours, 409 the budget does not cover
-  it or the offer has changed (nothing is spent), 413 too large, 422 one Idempotency-Key for two requests, 429
-  and 503 try again after `Retry-After`.
-- **Long answers:** 202 with `Location`; look there after `Retry-After` seconds.
-- **Pages:** `?limit=` and `?cursor=`, the `next` of the page before. Replies with an `ETag` answer
-  `If-None-Match` with 304.
+- **Authentication.** Send the key that the curator gave you: `Authorization: Bearer dvt_...`. A key in a URL
+  is refused.
+- **Exact numbers** are strings in replies. In requests they may be numbers or strings; 0.1 means the decimal
+  0.1.
+- **Retries.** A request that changes something needs the header `Idempotency-Key`, a random string. If it is
+  repeated with the same key, it is not carried out or charged again.
+- **Errors** are `application/problem+json`: `code` is for programs, `detail` and `fix` are for people.
+- **Long answers.** The reply is 202 with a `Location`; fetch the answer there after `Retry-After` seconds.
+- **Pages.** `?limit=` sets the length of a page, and `?cursor=` takes the `next` of the page before. A reply
+  with an `ETag` can be checked with `If-None-Match`: 304 means unchanged.
+
+| status | meaning |
+|---|---|
+| 400 | the question is wrong |
+| 401 | no valid key |
+| 403 | your role may not do this |
+| 404 | unknown, or not yours |
+| 408 | the body came too slowly; nothing was done |
+| 409 | the budget does not cover it, the offer has changed, or the ledger refuses; nothing more is spent |
+| 413 | too large |
+| 422 | one Idempotency-Key for two different requests |
+| 429, 503 | try again after `Retry-After` seconds |
 """
 
 
@@ -63,9 +74,12 @@ def _described(method: str, path: str, operation: dict[str, Any]) -> str:
 
 
 def _questions(schema: dict[str, Any]) -> str:
-    rows = [f"| `{form['title']}` | {form['description']} | {_members(form)} |" for form in schema["oneOf"]]
+    rows = [
+        f"| `{form['title']}` | {form['description'].replace('|', chr(92) + '|')} | {_members(form)} |"
+        for form in schema["oneOf"]
+    ]
     head = [
-        "## Questions\n",
+        "## Forms of a question\n",
         "The JSON Schema is at `/v1/schemas/question`.\n",
         "| ask | meaning | members |",
     ]

@@ -15,7 +15,7 @@ OLD = Path(__file__).parents[1] / "data" / "version1.ledger.gz"
 
 @pytest.fixture
 def clinic(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return a ledger with one data set and one analyst."""
+    """Return a ledger with one dataset and one analyst."""
     monkeypatch.chdir(tmp_path)
     run("ledger", "create", "clinic.ledger", "--dataset", "visits", "--budget", "epsilon=1")
     run("ledger", "analysts", "clinic.ledger", "--add", "ann", "--address", "ann@example.org")
@@ -142,7 +142,7 @@ def test_a_statement_for_each_analyst(run, clinic: str) -> None:
     words = ("--name", "visits", "--ledger", clinic, "--noise", "geometric:0.2", "--analyst", "ann")
     run("release", "v.csv", *words)
     lines = run("ledger", "statements", clinic, "--csv").stdout.splitlines()
-    assert lines[0].startswith("analyst,data set,answered")
+    assert lines[0].startswith("analyst,dataset,answered")
     assert lines[1].startswith("ann,visits,1,0,0,0,epsilon 0.2,")
     assert "epsilon 0.3" in lines[1]
     shown = run("ledger", "statements", clinic).stdout

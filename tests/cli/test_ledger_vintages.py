@@ -1,4 +1,4 @@
-"""The months of a data set from the command line."""
+"""The months of a dataset from the command line."""
 
 from __future__ import annotations
 

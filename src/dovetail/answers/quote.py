@@ -1,4 +1,4 @@
-"""A quote: what questions would cost and how exact their answers would be, before any row is read."""
+"""A quote: what questions would cost and how accurate their answers would be, before any row is read."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class Quote:
         return f"nothing more: {used} that is paid for ({plan.price()})"
 
     def _error(self) -> str:
-        """Say how exact each answer would be; of several questions, with their names."""
+        """Say how accurate each answer would be; of several questions, with their names."""
         texts = []
         for each, error in zip(self.asked, self.errors(), strict=True):
             name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
@@ -259,7 +259,7 @@ class Quote:
         return f"{'; '.join(texts)}, with probability {percent(self.level)}"
 
     def _measured(self) -> dict[str, str]:
-        """Say how tables are measured, how exact each one is, and what other ways would have given."""
+        """Say how tables are measured, how accurate each one is, and what other ways would have given."""
         lines = {}
         for each in self.asked:
             tables = each.by_table(self.level)

@@ -82,7 +82,7 @@ class RangeAnswer(Answer):
     ) -> RangeEstimate:
         """Return a quantile of these rows; with probability `level` the true one lies within its interval.
 
-        q = 0 is the least value and q = 1 the largest; 0.01 and 0.99 are much more exact.
+        q = 0 is the smallest value and q = 1 the largest; 0.01 and 0.99 are much more accurate.
         """
         at = probability("level", level, "Give a number such as 0.95.")
         estimate = self._tree(group).quantile(q, 1 - at, kind)

@@ -1,4 +1,4 @@
-"""What the commands of `dovetail ledger` share: which ledger, which data set, which witness."""
+"""What the commands of `dovetail ledger` share: which ledger, which dataset, which witness."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Limit: TypeAlias = Annotated[
     ),
 ]
 Dataset: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The data set; not needed if there is only one.")
+    str | None, typer.Option(metavar="NAME", help="The dataset; not needed if there is only one.")
 ]
 Witness: TypeAlias = Annotated[
     str | None,
@@ -51,9 +51,9 @@ def open_ledger(place: str, table: str | None, witness: str | None = None, copy:
 
 
 def only_dataset(book: Ledger) -> str:
-    """Return the one data set of a ledger, or ask which one is meant."""
+    """Return the one dataset of a ledger, or ask which one is meant."""
     names = [standing.name for standing in book.show(last=1).standings]
     if len(names) != 1:
         listed = ", ".join(names) or "none yet"
-        raise InvalidParameter("dataset", None, f"one of the ledger's data sets ({listed})", "Add --dataset.")
+        raise InvalidParameter("dataset", None, f"one of the ledger's datasets ({listed})", "Add --dataset.")
     return names[0]

@@ -121,12 +121,14 @@ Ranges: TypeAlias = Annotated[
 Min: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--min", metavar="COLUMN", help="The smallest value; --quantiles COLUMN=0.01 is more exact."
+        "--min", metavar="COLUMN", help="The smallest value; --quantiles COLUMN=0.01 is more accurate."
     ),
 ]
 Max: TypeAlias = Annotated[
     str | None,
-    typer.Option("--max", metavar="COLUMN", help="The largest value; --quantiles COLUMN=0.99 is more exact."),
+    typer.Option(
+        "--max", metavar="COLUMN", help="The largest value; --quantiles COLUMN=0.99 is more accurate."
+    ),
 ]
 Sample: TypeAlias = Annotated[
     bool, typer.Option("--sample", help="With --variance or --std, divide by n - 1 instead of n.")

@@ -71,7 +71,7 @@ def said(
 
 
 def show_quote(quote: Quote, as_json: bool) -> None:
-    """Print what an answer would cost, how exact it would be and whom it protects."""
+    """Print what an answer would cost, how accurate it would be and whom it protects."""
     if as_json:
         typer.echo(plain_json(quote.to_json()))
         return
@@ -116,7 +116,7 @@ def notes(screen: Console, texts: dict[str, str]) -> None:
 
 
 def show_marginals(answer: MarginalsAnswer, places: dict[str, str]) -> None:
-    """Print which tables there are and how exact they are; a single one with its cells."""
+    """Print which tables there are and how accurate they are; a single one with its cells."""
     from dovetail.answers.display import titled
 
     if len(answer.tables) == 1:

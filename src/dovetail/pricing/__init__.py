@@ -1,1 +1,1 @@
-"""What an answer costs and how exact it is, from its question alone: no row is looked at."""
+"""What an answer costs and how accurate it is, from its question alone: no row is looked at."""

@@ -44,7 +44,7 @@ def quote(
     neighbours: Neighbours = "add-remove",
     persons: Persons | None = None,
 ) -> Quote:
-    """Return what queries would cost together and how exact they would be, from their text alone.
+    """Return what queries would cost together and how accurate they would be, from their text alone.
 
     Where no budget is set yet, they are priced as under one of the currency of `spend`, else of pure epsilon.
 

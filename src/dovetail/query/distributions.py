@@ -23,7 +23,7 @@ from .times import TIMES, kind_of_time, time_lattice
 
 MOST_POINTS = 10**7
 MOST_QUANTILES = 1000
-_QS = "Give numbers from 0 (the least value) to 1 (the largest), such as 0.25, 0.5 and 0.75."
+_QS = "Give numbers from 0 (the smallest value) to 1 (the largest), such as 0.25, 0.5 and 0.75."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ class Ranges(OfColumn):
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Quantiles of a column: 0.5 is the median, 0 the least value, 1 the largest.
+    """Quantiles of a column: 0.5 is the median, 0 the smallest value, 1 the largest.
 
-    The least and the largest value are decided by one row; 0.01 and 0.99 are much more exact. `kind` "disc"
-    is the least value with at least q of the rows up to it, "cont" interpolates between two rows. Bounds
-    and step are those of `Ranges`.
+    One row decides the smallest and the largest value; 0.01 and 0.99 are much more accurate. `kind` "disc" is
+    the smallest value with at least q of the rows up to it; "cont" interpolates between two rows. Bounds and
+    step are those of `Ranges`.
 
     >>> Quantiles("age", (0.25, 0.5, 0.75), low=0, high=100, step=1).qs
     (0.25, 0.5, 0.75)
@@ -156,7 +156,7 @@ class Median(_Quantile):
 
 @dataclass(frozen=True, slots=True)
 class Minimum(_Quantile):
-    """The least value of a column, which one row decides; the quantile 0.01 is much more exact.
+    """The smallest value of a column, which one row decides; the quantile 0.01 is much more accurate.
 
     >>> Minimum("age", low=0, high=100, step=1).column
     'age'
@@ -167,7 +167,7 @@ class Minimum(_Quantile):
 
 @dataclass(frozen=True, slots=True)
 class Maximum(_Quantile):
-    """The largest value of a column, which one row decides; the quantile 0.99 is much more exact.
+    """The largest value of a column, which one row decides; the quantile 0.99 is much more accurate.
 
     >>> Maximum("age", low=0, high=100, step=1).column
     'age'

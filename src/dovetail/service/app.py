@@ -40,7 +40,7 @@ _TITLE = "Dovetail"
 _ABOUT = """Ask sensitive data under differential privacy: see the price first, pay from your allotment, get
 noisy answers with error bars.
 
-Exact numbers are texts. Errors are application/problem+json. Requests that change something need the header
+Exact numbers are strings. Errors are application/problem+json. Requests that change something need the header
 Idempotency-Key."""
 ROUTERS = (
     # First: routes are tried in this order, and most requests ask.

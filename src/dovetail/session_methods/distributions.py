@@ -117,9 +117,9 @@ class DistributionMethods(CountMethods):
     ) -> Answer:
         """Return quantiles, each with an interval that needs no assumption on the rows.
 
-        `kind` "disc" is the least value with at least q of the rows up to it, "cont" interpolates between two
-        rows as SQL's PERCENTILE_CONT does. 0 is the least value and 1 the largest, which one row alone
-        decides: 0.01 and 0.99 are much more exact.
+        `kind` "disc" is the smallest value with at least q of the rows up to it, "cont" interpolates between two
+        rows as SQL's PERCENTILE_CONT does. 0 is the smallest value and 1 the largest, which one row alone
+        decides: 0.01 and 0.99 are much more accurate.
         """
         payment = self._payment(
             within, probability, spend, noise, plan, queries, delta, clamp, fresh, request
@@ -181,7 +181,7 @@ class DistributionMethods(CountMethods):
         fresh: bool = False,
         request: str | None = None,
     ) -> Answer:
-        """Return the least value of a column with its interval.
+        """Return the smallest value of a column with its interval.
 
         One row decides it, so its interval is wide: the quantile 0.01 is much more accurate.
         """

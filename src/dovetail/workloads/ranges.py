@@ -40,7 +40,7 @@ _BAND_POINTS = 128
 _ROUGHLY, _FINELY = 0.02, 0.003
 _ORDERS = np.geomspace(0.2, 2.0, 24)
 _CHANCE = "Give the probability of a miss, for example 0.05."
-_Q = "Give a number from 0 (the least value) to 1 (the largest)."
+_Q = "Give a number from 0 (the smallest value) to 1 (the largest)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ class RangeEstimates:
     def quantile(self, q: Real, chance: Real, kind: Kind = "disc") -> Quantile:
         """Return a quantile and the cells between which it lies, but for `chance`.
 
-        "disc" is the least value with at least q of the rows up to it; "cont" interpolates between the two
-        rows nearest to q, as SQL's PERCENTILE_CONT does. q = 0 is the least value of all, q = 1 the largest.
+        "disc" is the smallest value with at least q of the rows up to it; "cont" interpolates between the two
+        rows nearest to q, as SQL's PERCENTILE_CONT does. q = 0 is the smallest value of all, q = 1 the largest.
         """
         exact = check.within("q", q, 0, 1, _Q)
         check.choice("kind", kind, ("disc", "cont"))

@@ -31,7 +31,7 @@ def audit(
 
     Every threshold and cell of the tables that draws use is rebuilt from rigorous enclosures, and the largest
     ratio of neighbouring probabilities is compared with the epsilon that a release is charged, zeta likewise.
-    Leaves with code 1 if anything is wrong.
+    Exits with code 1 if anything is wrong.
     """
     from dovetail.audit import sampler
 

@@ -61,7 +61,7 @@ def create(
     neighbours: Neighbours = Neighbour.ADD_REMOVE,
     table: Table = None,
 ) -> None:
-    """Create the budget of a data set, and its ledger if there is none.
+    """Create the budget of a dataset, and its ledger if there is none.
 
     Whom it protects can be changed until the first charge.
     """

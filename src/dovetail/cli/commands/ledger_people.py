@@ -1,4 +1,4 @@
-"""`dovetail ledger` for people: analysts, keys, grants, and what each data set lets them see."""
+"""`dovetail ledger` for people: analysts, keys, grants, and what each dataset lets them see."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def statements(place: Place, dataset: Dataset = None, as_csv: Csv = False, table
 
 
 _STATEMENT = (
-    *("analyst", "data set", "answered", "failed", "without an answer", "plans", "charged", "allotment"),
+    *("analyst", "dataset", "answered", "failed", "without an answer", "plans", "charged", "allotment"),
     *("remains", "last (UTC)"),
 )
 
@@ -164,13 +164,15 @@ def grant(
     name: Person,
     allotment: Annotated[
         str,
-        typer.Option(metavar="LIMIT", help="What they may spend, in the data set's currency: epsilon=0.5."),
+        typer.Option(
+            metavar="LIMIT", help="What they may spend, of the same kind as the budget: epsilon=0.5."
+        ),
     ],
     dataset: Dataset = None,
     expires: Expiry = None,
     table: Table = None,
 ) -> None:
-    """Let somebody ask about a data set, up to an allotment, or change that allotment."""
+    """Let somebody ask about a dataset, up to an allotment, or change that allotment."""
     limit = read_budget(allotment)
     with open_ledger(place, table) as book:
         about = dataset or only_dataset(book)
@@ -210,7 +212,7 @@ def policy(
     access: Annotated[Access | None, typer.Option(help="Who may ask: anyone, or only with a grant.")] = None,
     table: Table = None,
 ) -> None:
-    """Set who may ask about a data set, and whose stored answers they get."""
+    """Set who may ask about a dataset, and whose stored answers they get."""
     if answers is None and access is None:
         raise InvalidQuery("No policy was given.", "Add --answers or --access.")
     with open_ledger(place, table) as book:

@@ -1,4 +1,4 @@
-"""`dovetail ledger vintages`: which rows a data set has, month by month, and which state of them."""
+"""`dovetail ledger vintages`: which rows a dataset has, month by month, and which state of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def vintages(
     ] = None,
     table: Table = None,
 ) -> None:
-    """List the vintages of a data set, such as its months, or declare one.
+    """List the vintages of a dataset, such as its months, or declare one.
 
     By default all vintages share the budget. Where single rows are protected and vintages are disjoint, each
     has the whole budget.

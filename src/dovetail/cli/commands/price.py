@@ -33,7 +33,7 @@ def price(
     sql: o.SqlOption = None,
     as_json: o.Json = False,
 ) -> None:
-    """Say what a question would cost, and how exact it would be.
+    """Show what a question would cost, and how accurate it would be.
 
     No row is read and nothing is spent.
     """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["disc", "cont"]
 
 _EXTREMES = {
-    Fraction(0): "One row decides the least value; the quantile 0.01 is much more exact.",
-    Fraction(1): "One row decides the largest value; the quantile 0.99 is much more exact.",
+    Fraction(0): "One row decides the smallest value; the quantile 0.01 is much more accurate.",
+    Fraction(1): "One row decides the largest value; the quantile 0.99 is much more accurate.",
 }
 
 

@@ -40,7 +40,7 @@ _NOTHING = Budget.pure("1e-9")
 
 @router.get("/v1/answers", summary="Your history, newest first")
 def history(request: Request, limit: int = 50, cursor: str | None = None) -> Reply[History]:
-    """Your own questions only; a page at a time."""
+    """Only your own questions, one page at a time."""
     service, caller = service_of(request), signed_in(request)
     limit = integer("limit", limit, low=1, high=200)
     try:
@@ -59,7 +59,7 @@ def one(
     format: str | None = None,  # noqa: A002 - the name of the parameter in the address
     part: int = 0,
 ) -> Reply[Recalled] | Reply[HistoryLine] | Reply[Running] | Response:
-    """Error bars at another `level`; `format` json, csv, arrow, parquet; `part` chooses among several."""
+    """`level` is that of the error bars; `format` is json, csv, arrow or parquet; `part` picks one of several."""
     service, caller = service_of(request), signed_in(request)
     try:
         stored = service.ledger.people.answer(caller.name, public)

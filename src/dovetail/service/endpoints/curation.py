@@ -116,7 +116,7 @@ class BudgetBody(Body):
     reason: str
 
 
-@router.get("/v1/sources", summary="Where data may be served from")
+@router.get("/v1/sources", summary="The places from which data may be served")
 def sources(request: Request) -> Reply[Sources]:
     """The data roots and connections of the configuration; passwords are not shown.
 
@@ -141,7 +141,7 @@ def sources(request: Request) -> Reply[Sources]:
 
 @router.post("/v1/drafts", summary="Propose a schema from the rows")
 def draft(body: DraftBody, request: Request) -> Reply[Draft]:
-    """Every column waits for a review. Values and bounds come from rows: they are shown only on request."""
+    """Each column must then be reviewed. Values and bounds come from rows: they are shown only on request."""
     in_role(request, "curator")
     settings = service_of(request).settings
     source = opened_source(check_form(body.source, settings), settings, "draft", None)
@@ -184,7 +184,7 @@ def create(body: NewDataset, request: Request) -> Reply[DatasetForm]:
 
 @router.patch("/v1/datasets/{name}", summary="Change the description and the policies of a dataset")
 def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
-    """Title, description, contact, licence, whose answers are shared, the public record, name, retirement."""
+    """Also rename or retire it, make its record public, or share its stored answers among analysts."""
     caller, service = in_role(request, "curator"), service_of(request)
     service.visible(caller, name)
     said = {key: value for key, value in body.model_dump().items() if value is not None}
@@ -224,7 +224,7 @@ def change_schema(name: str, body: Columns, request: Request) -> Reply[DatasetFo
 
 @router.post("/v1/budgets", summary="Change a budget, with a reason")
 def raise_budget(body: BudgetBody, request: Request) -> Reply[BudgetChange]:
-    """After answers were given, the guarantee is ex post; the record says so."""
+    """Once answers have been given, this makes the guarantee ex post, and the record says so."""
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> BudgetChange:
@@ -246,7 +246,7 @@ def raise_budget(body: BudgetBody, request: Request) -> Reply[BudgetChange]:
     return once(request, caller, body.model_dump(), done, 200)
 
 
-@router.get("/v1/overview", summary="What was spent, by whom, how fast")
+@router.get("/v1/overview", summary="What was spent, by whom and how fast")
 def overview(request: Request) -> Reply[Overview]:
     """The same figures as the ledger's own statement."""
     in_role(request, "curator", "auditor")
@@ -269,7 +269,7 @@ def overview(request: Request) -> Reply[Overview]:
 
 @router.get("/v1/export", responses=_EXPORTS, summary="The whole record")
 def export(request: Request, format: str = "json") -> Response:  # noqa: A002 - its name in the address
-    """JSON to keep and check elsewhere, CSV for a spreadsheet; never a secret."""
+    """JSON to keep and to check elsewhere, or CSV for a spreadsheet. It never contains a secret."""
     in_role(request, "curator")
     text = service_of(request).ledger.export(format)
     kind = "application/json" if format == "json" else "text/csv; charset=utf-8"

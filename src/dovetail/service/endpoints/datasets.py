@@ -34,7 +34,7 @@ def listed(request: Request) -> Reply[Datasets]:
 
 @router.get("/v1/datasets/{name}", responses=TAGGED, summary="One dataset with its public columns")
 def one(name: str, request: Request, vintage: Annotated[list[str], Query()] = []) -> Reply[DatasetForm]:  # noqa: B006
-    """Schema, what it protects, the budget, and what remains of yours for the vintages that are named."""
+    """Its schema, what it protects, its budget, and what you have left (for the named vintages)."""
     service, caller = service_of(request), signed_in(request)
     served = service.visible(caller, name)
     return tagged(request, with_schema(service, caller, served, vintage))
@@ -42,7 +42,7 @@ def one(name: str, request: Request, vintage: Annotated[list[str], Query()] = []
 
 @opening.get("/v1/schemas/question", summary="The JSON Schema of a question")
 def question_schema() -> Reply[dict[str, Any]]:
-    """The form `dovetail.question/1`."""
+    """It describes the form `dovetail.question/1`."""
     return reply(json_schema())
 
 

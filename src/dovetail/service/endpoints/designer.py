@@ -64,7 +64,7 @@ class ComparisonBody(Body):
 
 @router.post("/v1/design", summary="The noise that meets a goal at the least cost")
 def designed(body: DesignBody, request: Request) -> Reply[DesignForm] | Reply[EstimateForm]:
-    """What it costs, how exact it is, how it looks; with a dataset, how many such answers are left to you."""
+    """Its cost, its accuracy and its shape; with a dataset, how many such answers you can still afford."""
     service, caller = service_of(request), signed_in(request)
     wanted = _wanted(body)
     if body.estimate:
@@ -86,7 +86,7 @@ def designed(body: DesignBody, request: Request) -> Reply[DesignForm] | Reply[Es
 
 @router.post("/v1/compare", summary="Noises side by side at equal privacy")
 def compared(body: ComparisonBody) -> Reply[ComparisonForm]:
-    """The sense in which they are equal is named: zeta, epsilon, or [epsilon, delta, queries]."""
+    """Say in which sense they are equal: zeta, epsilon, or [epsilon, delta, queries]."""
     from dovetail.designer import compare
 
     at = tuple(body.at) if isinstance(body.at, list) else body.at

@@ -68,7 +68,7 @@ def everybody(request: Request) -> Reply[PersonList]:
 
 @router.post("/v1/analysts", status_code=201, summary="Add somebody")
 def add(body: NewPerson, request: Request) -> Reply[PersonForm]:
-    """The record holds a number, never the name, which can be erased."""
+    """The record holds a number and never the name, so that the name can be erased."""
     caller, ledger = in_role(request, "curator"), service_of(request).ledger
 
     def done() -> PersonForm:
@@ -91,9 +91,9 @@ def erase(public: str, request: Request) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/v1/keys", summary="Keys, without their texts")
+@router.get("/v1/keys", summary="The keys, without their text")
 def keys(request: Request, person: str | None = None) -> Reply[KeyList]:
-    """Of everybody, or of one person."""
+    """For everybody, or for one person."""
     in_role(request, "curator")
     service = service_of(request)
     people = {each.id: each for each in service.ledger.people.all()}
@@ -141,7 +141,7 @@ def revoke_key(public: str, request: Request) -> Response:
 
 @router.get("/v1/grants", summary="Who may ask about what, and what they have spent")
 def grants(request: Request, person: str | None = None, dataset: str | None = None) -> Reply[Grants]:
-    """Of everybody and all datasets, or of one."""
+    """For everybody and all datasets, or for one person or one dataset."""
     in_role(request, "curator")
     service = service_of(request)
     name = None if person is None else str(named(known(service, person)).name)
@@ -153,7 +153,7 @@ def grants(request: Request, person: str | None = None, dataset: str | None = No
 
 @router.post("/v1/grants", status_code=201, summary="Let somebody ask, up to an allotment")
 def grant(body: NewGrant, request: Request) -> Reply[GrantForm]:
-    """An existing grant is changed; it never falls below what was spent of it."""
+    """This also changes an existing grant; an allotment never falls below what was spent of it."""
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> GrantForm:
@@ -172,7 +172,7 @@ def grant(body: NewGrant, request: Request) -> Reply[GrantForm]:
 
 @router.delete("/v1/grants/{public}/{dataset}", status_code=204, summary="Revoke a grant")
 def revoke_grant(public: str, dataset: str, request: Request) -> Response:
-    """What was spent of it counts if it is given again."""
+    """If it is granted again, what was spent before still counts."""
     caller, service = in_role(request, "curator"), service_of(request)
     owner = named(known(service, public))
     try:

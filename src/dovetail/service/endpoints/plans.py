@@ -32,9 +32,9 @@ class PlanBody(Body):
     vintages: list[str] = VINTAGES
 
 
-@router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost")
+@router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost and leave")
 def quoted(name: str, body: PlanBody, request: Request) -> Reply[PlanQuoteForm]:
-    """What it would cost and leave. Nothing is spent."""
+    """Nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)
     neighbours = asker.served.entry.said.get("neighbours", "add-remove")
@@ -55,7 +55,7 @@ def quoted(name: str, body: PlanBody, request: Request) -> Reply[PlanQuoteForm]:
 
 @router.post("/v1/datasets/{name}/plans", status_code=201, summary="Open a plan")
 def opened(name: str, body: PlanBody, request: Request) -> Reply[PlanForm]:
-    """Asking again returns the same plan, paid once."""
+    """A repeated request returns the same plan, which is paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
     noise, slots = _read(body)

@@ -37,7 +37,7 @@ router = APIRouter(route_class=KeyRoute, tags=["Questions"])
 answering = APIRouter(route_class=AnswerRoute, tags=["Questions"])
 
 
-@router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how exact it would be")
+@router.post("/v1/datasets/{name}/quotes", summary="What a question would cost, and how accurate it would be")
 def quoted(name: str, body: QuoteBody, request: Request) -> Reply[QuoteForm]:
     """Nothing is read from the data and nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
@@ -47,7 +47,7 @@ def quoted(name: str, body: QuoteBody, request: Request) -> Reply[QuoteForm]:
 
 @answering.post("/v1/datasets/{name}/answers", summary="Answer a question, for its price")
 def answered(name: str, body: AnswerBody, request: Request) -> Reply[Answered] | Reply[Running]:
-    """The same Idempotency-Key never pays twice. An answer that takes long is 202 with its Location."""
+    """The same Idempotency-Key never pays twice. If it takes long, the reply is 202 with a Location."""
     key = idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
     request.state.running = lambda: asker.running(key)

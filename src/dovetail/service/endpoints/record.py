@@ -44,9 +44,9 @@ class NoiseBody(Body):
 
 @opening.get("/v1/record", responses=TAGGED, summary="What was promised, spent and released")
 def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | Reply[RecordList]:
-    """Without a key: the datasets whose record their curator made public.
+    """Without a key, only datasets whose record is public.
 
-    The head is for curators and auditors: it moves with every event of all datasets.
+    Only curators and auditors see the head, because it moves with every event of every dataset.
     """
     service = service_of(request)
     caller = request.state.caller
@@ -81,7 +81,7 @@ def record(request: Request, dataset: str | None = None) -> Reply[RecordForm] | 
 
 @router.post("/v1/certificate", summary="Check the sampler against what is charged")
 def certificate(body: NoiseBody) -> Reply[CertificateForm]:
-    """Every threshold of the tables that draws use, rebuilt from rigorous enclosures and compared."""
+    """Every threshold of the tables in use is rebuilt from rigorous enclosures and compared."""
     noise = read_noise(body.noise)
     if not isinstance(noise, IntegerNoise):
         raise InvalidParameter("noise", body.noise, "a noise on the integers")
@@ -91,9 +91,9 @@ def certificate(body: NoiseBody) -> Reply[CertificateForm]:
 
 @router.get("/v1/verify", summary="Check every event of the record")
 def verify(request: Request) -> Reply[Verified]:
-    """The head is what the offline command prints. Each event is read again after ten seconds.
+    """The head is what `dovetail ledger verify` prints. A result is kept for ten seconds.
 
-    For curators and auditors: the number of events would show an analyst what others do.
+    Only for curators and auditors: the number of events would show an analyst what others do.
     """
     in_role(request, "curator", "auditor")
     service = service_of(request)

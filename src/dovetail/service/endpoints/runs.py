@@ -93,7 +93,7 @@ def quoted(name: str, body: RunBody, request: Request) -> Reply[RunOffer]:
 
 @router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
 def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
-    """Asking again returns the same run, paid once."""
+    """A repeated request returns the same run, which is paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
     with paced(asker.served):
@@ -121,7 +121,7 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
 
 @router.post("/v1/runs/{public}/answers", summary="Ask a run")
 def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswered]:
-    """A repeated question gets the stored answer; no question costs anything more."""
+    """A repeated question gets the stored answer. The run is already paid: no question costs more."""
     idempotency_key(request)
     one_of(body)
     service = service_of(request)

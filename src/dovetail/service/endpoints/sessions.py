@@ -32,7 +32,7 @@ class SignIn(Body):
 
 @opening.post("/v1/sessions", status_code=201, summary="Exchange a key for a cookie")
 def sign_in(body: SignIn, request: Request) -> Reply[Me]:
-    """The cookie is for browsers: HttpOnly, SameSite=Strict, 12 hours, and it ends with its key."""
+    """The cookie is for browsers: HttpOnly, SameSite=Strict, valid for 12 hours and as long as its key."""
     service = service_of(request)
     if (body.key is None) == (body.code is None):
         raise Refused(400, "invalid-body", 'Give either "key" or "code".')

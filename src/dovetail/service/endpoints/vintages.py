@@ -74,9 +74,12 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
     return once(request, caller, body.model_dump(), done)
 
 
-@router.patch("/v1/datasets/{name}/vintages/{label}", summary="Say that a vintage is complete, or changed")
+@router.patch(
+    "/v1/datasets/{name}/vintages/{label}",
+    summary="Declare that a vintage is complete, or that its data changed",
+)
 def change(name: str, label: str, body: VintageChanges, request: Request) -> Reply[VintageForm]:
-    """Complete is final. With another version, earlier answers are marked."""
+    """Complete is final. A new version marks earlier answers as being about older data."""
     caller, service = in_role(request, "curator"), service_of(request)
     served = service.visible(caller, name)
     account = service.ledger.catalogue.account(served.entry.name)
