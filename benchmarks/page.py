@@ -27,11 +27,13 @@ _MARKED = re.compile(r"(<!-- bench[^>]*-->\n).*?(<!-- /bench -->)", re.DOTALL)
 PEERS = ("numpy", "opendp", "diffprivlib", "python-dp", "dp-accounting", "duckdb", "polars")
 _HEAD = """# Beside other libraries
 
+For readers who choose a library or check a claim.
+
 Written by `make bench` on {date}, in one run of {minutes:.0f} minutes: Python {python} on {machine}
 with {cores} cores; {versions}.
 
 A **ratio** is theirs by ours where less is better (time, error, memory) and ours by theirs for speeds: above
-1, Dovetail is ahead. The candidates of a row take turns in one run, so that another load on the machine meets
+1, Dovetail is ahead. The candidates of a row take turns in one run, so that other load on the machine affects
 them alike, and ratios are medians. The **spread** is how far apart the medians of the two halves of the
 rounds lie; a row with more than a fifth is measured up to four times as long. Times differ from machine to
 machine. A row that misses its target fails the run.

@@ -75,8 +75,8 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.SeePlans: lambda _: "GET /v1/plans lists your plans; POST to the plans of the dataset opens another.",
     r.ChangeBudget: lambda _: "The curator can change it with POST /v1/budgets.",
     r.ChooseProtected: lambda remedy: (
-        f"The curator of the data says whom they protect: {remedy.column} as the unit, for each person with "
-        "all their rows, or each row alone, and nobody who has several."
+        f"The curator decides whom the data protect: each person with all their rows ({remedy.column} as the "
+        "unit), or single rows, which does not protect persons who have several."
     ),
     r.DeclareVintage: lambda remedy: f"{_CURATOR} to declare the vintage {remedy.label}.",
     r.CreateLedger: lambda _: "Ask the operator of the service to start it with a ledger.",
