@@ -117,8 +117,8 @@ class DistributionMethods(CountMethods):
     ) -> Answer:
         """Return quantiles, each with an interval that needs no assumption on the rows.
 
-        `kind` "disc" is the smallest value with at least q of the rows up to it, "cont" interpolates between two
-        rows as SQL's PERCENTILE_CONT does. 0 is the smallest value and 1 the largest, which one row alone
+        `kind` "disc" is the smallest value with at least q of the rows up to it; "cont" interpolates between
+        two rows, as SQL's PERCENTILE_CONT does. 0 is the smallest value and 1 the largest, which one row
         decides: 0.01 and 0.99 are much more accurate.
         """
         payment = self._payment(

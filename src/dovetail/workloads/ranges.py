@@ -145,7 +145,7 @@ class RangeEstimates:
         """Return a quantile and the cells between which it lies, but for `chance`.
 
         "disc" is the smallest value with at least q of the rows up to it; "cont" interpolates between the two
-        rows nearest to q, as SQL's PERCENTILE_CONT does. q = 0 is the smallest value of all, q = 1 the largest.
+        rows nearest to q, as SQL's PERCENTILE_CONT does. q = 0 is the smallest value, q = 1 the largest.
         """
         exact = check.within("q", q, 0, 1, _Q)
         check.choice("kind", kind, ("disc", "cont"))

@@ -59,7 +59,7 @@ def one(
     format: str | None = None,  # noqa: A002 - the name of the parameter in the address
     part: int = 0,
 ) -> Reply[Recalled] | Reply[HistoryLine] | Reply[Running] | Response:
-    """`level` is that of the error bars; `format` is json, csv, arrow or parquet; `part` picks one of several."""
+    """`level` is that of the error bars, `format` json, csv, arrow or parquet; `part` picks one."""
     service, caller = service_of(request), signed_in(request)
     try:
         stored = service.ledger.people.answer(caller.name, public)
