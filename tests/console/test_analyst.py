@@ -46,7 +46,7 @@ def test_the_catalogue_shows_only_what_was_granted(service: Running, signed_in: 
     page.get_by_role("heading", name="Columns").wait_for()
     assert page.locator("pre").inner_text().count(f'dv.connect("{service.address}", dataset="adult")') == 1
     other = signed_in(service, "eve", "datasets")
-    other.get_by_role("heading", name="Nothing was granted to you yet").wait_for()
+    other.get_by_role("heading", name="Nothing has been granted to you yet").wait_for()
     assert "adult" not in other.content().lower()
     other.goto("/#/datasets/adult")
     other.get_by_text("There is nothing here for you").wait_for()

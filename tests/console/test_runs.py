@@ -20,12 +20,12 @@ def test_a_run_is_paid_once_and_its_answers_tell_their_origin(
     page.get_by_label("sex").check()
     page.get_by_label("race").check()
     page.get_by_role("button", name="Open the run for ε 1").click()
-    page.get_by_role("button", name="Ask, paid already").click()
+    page.get_by_role("button", name="Ask (already paid)").click()
     page.get_by_text("Origin: base").wait_for()
     assert page.locator("td.value").count() == 5
     (grant,) = service.ledger.people.grants("ann", "adult")
     assert Decimal(grant.spent.epsilon or 0) == 1
-    page.get_by_role("button", name="Ask, paid already").click()
+    page.get_by_role("button", name="Ask (already paid)").click()
     page.get_by_text("Origin: base").wait_for()
     (after,) = service.ledger.people.grants("ann", "adult")
     assert after.spent == grant.spent
