@@ -199,7 +199,7 @@ def test_history_is_ones_own_and_comes_in_pages(house: Any) -> None:
     listed = [each["id"] for page in (first, second, third) for each in page["answers"]]
     assert len(set(listed)) == 5
     assert third["next"] is None
-    assert first["answers"][0]["words"] == ["count, some rows only"]
+    assert first["answers"][0]["words"] == ["count, matching rows only"]
     assert house.bob.get("/v1/answers").json()["answers"] == []
     assert house.bob.get(f"/v1/answers/{listed[0]}").status_code == 404
 

@@ -184,7 +184,7 @@ def _bar_html(value: Fraction, bar: Bar, top: Fraction) -> str:
 def heading(answer: ShownAnswer, axes: Sequence[Axis] | None = None) -> str:
     """Return what a picture of the answer is about; `axes` are what it names, if not all of them."""
     columns = ", ".join(axis.field.name for axis in (answer.query.named_by if axes is None else axes))
-    some = ", some rows only" if answer.query.where is not None else ""
+    some = ", matching rows only" if answer.query.where is not None else ""
     return f"{titled(answer)}{' by ' if columns else ''}{columns}{some}"
 
 

@@ -168,7 +168,7 @@ def question_words(question: CheckedQuery) -> str:
     'count'
     """
     columns = ", ".join(axis.field.name for axis in question.named_by)
-    some = ", some rows only" if question.where is not None else ""
+    some = ", matching rows only" if question.where is not None else ""
     return f"{question.measure.words()}{' by ' if columns else ''}{columns}{some}"
 
 
