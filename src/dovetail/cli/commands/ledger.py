@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dovetail.engines import Source
     from dovetail.ledger import Statement
 
-Known: TypeAlias = Annotated[str, typer.Argument(metavar="DATASET", help="A data set of the ledger.")]
+Known: TypeAlias = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset of the ledger.")]
 NewName: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")]
 
 
@@ -131,14 +131,14 @@ def raise_(place: Place, budget: Limit, dataset: Dataset = None, table: Table = 
 
 
 def rename(place: Place, dataset: Known, name: NewName, table: Table = None) -> None:
-    """Show a data set under another name; its old names still find it."""
+    """Give a dataset another name; its old names still work."""
     with open_ledger(place, table) as book:
         book.rename(dataset, name)
         stdout().print(printable(f"{dataset} is now called {name}."))
 
 
 def retire(place: Place, dataset: Known, table: Table = None) -> None:
-    """Answer nothing more about a data set, for good; its record is kept."""
+    """Retire a dataset for good: nothing more is answered, and its record is kept."""
     with open_ledger(place, table) as book:
         book.retire(dataset)
         stdout().print(printable(f"{dataset} is retired: nothing more is answered. Its record stays."))

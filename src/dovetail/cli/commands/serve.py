@@ -133,12 +133,12 @@ def _roots(folders: list[Path]) -> dict[str, Path]:
 
 
 def _check_alone(config: Path, given: dict[str, Any], neighbours: o.Neighbour) -> None:
-    """Refuse what is said about data beside a configuration, which says it of each data set."""
+    """Refuse what is said about data beside a configuration, which says it of each dataset."""
     said = [name for name, value in given.items() if value is not None]
     said += ["neighbours"] if neighbours != o.Neighbour.ADD_REMOVE else []
     if said:
         words = (name if name == "DATA" else option(name) for name in said)
-        allowed = f"given without {' and '.join(words)}: it says that of each data set"
+        allowed = f"given without {' and '.join(words)}: it says that of each dataset"
         raise InvalidParameter("config", str(config), allowed)
 
 
