@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from dovetail.errors import BudgetMismatch
 
 from .options import listing
+from .plain_values import PlainGroup, make_plain
 from .terminal import STOPPED, prepared, say, stderr
 
 _HELP = """Release counts, histograms and sums under differential privacy, with noise shaped for the
@@ -39,7 +39,7 @@ _EPILOG = "\n\n".join(
 )
 
 
-class Frame(TyperGroup):
+class Frame(PlainGroup):
     """The group of all commands; every error passes through here, once."""
 
     debug = False
@@ -102,6 +102,7 @@ def app_for(words: Sequence[str]) -> typer.Typer:
     first = next((word for word in words if not word.startswith("-")), "")
     for name in (first,) if first in COMMANDS else COMMANDS:
         import_module(f"{__package__}.commands.{name}").add_to(made)
+    make_plain(made)
     return made
 
 

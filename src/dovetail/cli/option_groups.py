@@ -8,10 +8,10 @@ from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_args
 
-from typer.core import TyperCommand
+from .plain_values import PlainCommand
 
 
-class Sectioned(TyperCommand):
+class Sectioned(PlainCommand):
     """A command whose help lists the options of each group under the title of the group."""
 
     def format_options(self, context: Any, formatter: Any) -> None:
