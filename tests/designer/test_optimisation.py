@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dovetail.designer import design
+from dovetail.designer import design, designs
 from dovetail.designer.calibration import _losses
 from dovetail.designer.candidates import Finder
-from dovetail.designer.composition_floats import log_delta, zeta_of
+from dovetail.designer.composition_floats import log_delta, log_delta_alone, zeta_of
 from dovetail.designer.family import epsilon_of
 from dovetail.designer.goal import read_task
 from dovetail.designer.optimisation import Layout, delta_within, joint_zeta, smooth
@@ -108,3 +109,47 @@ def test_many_exact_answers_cost_less_than_with_the_gaussian() -> None:
     chosen = design(within=30, probability=0.999, delta="1e-6", queries=100)
     gaussian = next(other for other in chosen.alternatives if other.name == "Gaussian")
     assert gaussian.value > 1.09 * gaussian.chosen
+
+
+# The least variances that a search by derivatives found from seven starts and four roundings each.
+FEW_PIECES = [(2, 10, 175.705), (3, 10, 167.022), (2, 30, 605.83), (3, 30, 560.06)]
+
+
+@pytest.mark.parametrize(("pieces", "queries", "least"), FEW_PIECES)
+def test_few_pieces_come_near_the_best_of_many_starts(pieces: int, queries: int, least: float) -> None:
+    chosen = design(epsilon=1, delta="1e-6", queries=queries, pieces=pieces)
+    assert len(chosen.noise.rates) == pieces
+    assert chosen.utility.variance < 1.003 * least
+
+
+# The least epsilons that such a search found.
+ACCURACIES = [(2, 10, 20, 1.32072), (3, 10, 20, 1.28350), (2, 30, 20, 2.52188), (8, 10, 50, 0.48074)]
+
+
+@pytest.mark.parametrize(("pieces", "queries", "within", "least"), ACCURACIES)
+def test_an_accuracy_comes_near_the_best_of_many_starts(
+    pieces: int, queries: int, within: int, least: float
+) -> None:
+    chosen = design(within=within, delta="1e-6", queries=queries, pieces=pieces)
+    assert chosen.point is not None
+    assert chosen.point[0] < 1.002 * least
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_few_pieces_do_not_depend_on_the_last_digits_of_floats(
+    pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"epsilon": 1, "delta": "1e-6", "queries": 10, "pieces": pieces}
+    usual = design(**wanted).noise
+    called = 0
+
+    def rounded_otherwise(*given: Any) -> float:
+        nonlocal called
+        called += 1
+        return log_delta_alone(*given) * (1 + (-1) ** called * 1e-12)
+
+    monkeypatch.setattr("dovetail.designer.family.log_delta_alone", rounded_otherwise)
+    designs._best.cache_clear()
+    designs._designed.cache_clear()
+    assert design(**wanted).noise == usual
+    assert called > 50

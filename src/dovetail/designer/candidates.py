@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import cos, inf, log, pi, sin, sqrt, tan
 
 import numpy as np
@@ -12,7 +13,7 @@ from dovetail.exact.bisection import bracket
 from dovetail.privacy.normal import normal_sigma
 
 from .calibration import NoiseShape, edge
-from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt
+from .family import Scaled, best_of_family, delta_margin, epsilon_of, normal_tilt, polished
 from .goal import Task
 from .optimisation import Layout, Term, delta_within, epsilon_itself, improve, joint_zeta, smooth
 from .piecewise_floats import PiecewiseFloats
@@ -54,8 +55,9 @@ class Finder:
         """Give shapes of several pieces with whole breaks, the likeliest first."""
         fixed = () if self.task.break_point is None else (self.task.break_point / self.stretch,)
         first = None if fixed else self._of_family()
-        if first is not None and self._family_will_do:
-            yield first.on_integers(self.stretch)
+        if first is not None and (self._steps_will_do or self._family_will_do):
+            shape = first.on_integers(self.stretch)
+            yield self._polished(shape) if self._steps_will_do else shape
             return
         starts = self._starts() if first is None else self._near(first)
         searched = [self._searched(rates, breaks, fixed) for rates, breaks in starts]
@@ -67,8 +69,30 @@ class Finder:
     def _family_will_do(self) -> bool:
         """Whether the family was made for what is asked: the least variance for a budget with delta."""
         task = self.task
-        plain = not task.goals and task.max_epsilon is None and task.pieces > _ROUGH
+        plain = not task.goals and task.max_epsilon is None
         return plain and task.has_budget and task.minimise[0] == "variance"
+
+    @property
+    def _steps_will_do(self) -> bool:
+        """Whether small steps lead on from the family: few pieces and uses, and a delta beside one limit."""
+        if self.task.pieces > _ROUGH or self.task.max_epsilon is not None:
+            return False
+        return self._family_will_do and self.uses <= _SOME if self.task.has_budget else self._is_rough
+
+    @property
+    def _is_rough(self) -> bool:
+        """Whether so few different losses are added up so rarely that the value has many kinks."""
+        return self.task.pieces <= _ROUGH and self.uses <= 2 * _SOME
+
+    def _polished(self, shape: NoiseShape) -> NoiseShape:
+        """Return a shape after small steps that lower its error or, for an accuracy, its epsilon."""
+        small = float(self.task.delta or self.task.minimise[1] or 0)
+        with np.errstate(all="ignore"):
+            if self.task.has_budget:
+                margin = self._budget_margin(small, float(self.task.epsilon or 0))
+                return polished(shape, self.stretch, margin, self._measured, side=1)
+            cost = partial(epsilon_of, uses=self.uses, delta=small)
+            return polished(shape, self.stretch, self._accuracy_margin, cost, side=-1)
 
     def estimated(self) -> Scaled | None:
         """Return the better of the family's best shape and one piece; None without a delta."""
@@ -90,7 +114,7 @@ class Finder:
                 return best_of_family(
                     pieces,
                     self._accuracy_margin,
-                    lambda profile: epsilon_of(profile, self.uses, small),
+                    partial(epsilon_of, uses=self.uses, delta=small),
                     side=-1,
                     guess=(1.0, max(widest / 2, 0.1)),
                 )
@@ -122,16 +146,20 @@ class Finder:
 
     def _near(self, first: Scaled) -> Iterator[tuple[Floats, Floats]]:
         """Give the family's best as a start, and for a rough landscape the usual ones too."""
-        rough = self.task.pieces <= _ROUGH and self.uses <= 2 * _SOME
-        if rough or self.task.max_epsilon is not None:
+        if self._is_rough or self.task.max_epsilon is not None:
             yield first.rates, first.breaks
             yield from self._starts()
             return
-        if self.task.has_budget or self.uses <= _SOME:
+        if self.task.has_budget:
             yield first.rates, first.breaks
-        if self.uses <= _SOME // 2:
+            if self.uses <= _SOME // 2:
+                yield self._halfway()
+        # For an accuracy, the ends of the three differ by less than 0.2 %, the best of them by the uses.
+        elif self.uses < _FEW:
+            yield first.rates, first.breaks
+        elif self.uses <= _SOME // 2:
             yield self._halfway()
-        elif not self.task.has_budget:
+        else:
             yield self._least_informative()
 
     def _worth_fitting(self) -> int:
@@ -194,10 +222,10 @@ class Finder:
         # Sums of few different losses make a rough landscape; it needs more than one start.
         if self.uses <= _SOME:
             yield self._halfway()
-        if self.uses < _FEW or (count <= _ROUGH and self.uses <= 2 * _SOME):
+        if self.uses < _FEW or self._is_rough:
             yield np.sqrt(rates * even), breaks * 1.4
             yield even, np.arange(1.0, count) / 2
-        if count <= _ROUGH and self.uses <= 2 * _SOME:
+        if self._is_rough:
             yield rates, breaks * 1.4
             yield even, breaks
             yield even, breaks * 1.4
