@@ -41,14 +41,17 @@ def test_a_configuration_takes_nothing_about_data_beside_it(run: Any, config: st
         (["--metrics-port", "70000"], "from 1 to 65535"),
         (["--workers", "0"], "from 1 to"),
         (["--data-root", "nowhere"], ""),
+        (["--tls-certificate", "nowhere.pem", "--tls-key", "people.key"], "nowhere.pem cannot be read"),
+        (["--tls-certificate", "people.key", "--tls-key", "people.key"], "not a certificate and its key"),
         (["--data-root", "one/data", "--data-root", "two/data"], "another folder by its name"),
     ],
 )
 def test_a_setting_that_cannot_be_is_one_line(run: Any, more: list[str], said: str) -> None:
     for folder in ("one/data", "two/data"):
         Path(folder).mkdir(parents=True)
+    Path("people.key").write_text("no key")
     words = ("serve", "adult", "--budget", "epsilon=1", "--ledger", "a.ledger")
-    result = run(*words, *more, code=4 if "nowhere" in more else 2)
+    result = run(*words, *more, code=4 if {"nowhere", "people.key"} & set(more) else 2)
     assert said in result.stderr
     assert "bug" not in result.stderr
     assert not Path("a.ledger").exists()

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -78,6 +79,7 @@ def serve(
     """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
     _quiet()
     _share_heaps()
+    check_certificate(settings)
     prepare(settings)
     if not settings.cookie_secret:
         settings = replace(settings, cookie_secret=random_bytes(32))
@@ -98,6 +100,24 @@ def serve(
                 again = partial(reload, made, config, reread)
                 signal.signal(signal.SIGHUP, lambda *_: Thread(target=again).start())
             uvicorn.Server(config).run(sockets=[bound])
+
+
+def check_certificate(settings: Settings) -> None:
+    """Refuse a certificate that cannot be used, before a ledger or a key is made."""
+    certificate, key = settings.tls_certificate, settings.tls_key
+    if certificate is None or key is None:
+        return
+    for file in (certificate, key):
+        try:
+            file.read_bytes()
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror}.") from None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError:
+        raise DataError(
+            f"{certificate} and {key} are not a certificate and its key.", "Both are files in the form PEM."
+        ) from None
 
 
 def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
