@@ -123,13 +123,16 @@ def failure_of(error: BaseException | None) -> Failure | None:
 def limit_replies(engine: Any, seconds: float = REPLY_LIMIT) -> None:
     """Let an SQLAlchemy engine's connections wait this long for a server, and `connect_timeout` to connect.
 
-    PostgreSQL's own limits bind a server that is well; this one also binds one that says nothing more.
+    PostgreSQL's own limits bind a server that is well; this one also binds one that says nothing more. Texts
+    come in UTF-8, whatever the address, the role or the environment says.
     """
     from sqlalchemy import event
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, arguments: Any, options: dict[str, Any]) -> Any:
         options.setdefault("connect_timeout", CONNECT_LIMIT)
+        # The server fails on a letter that another encoding lacks: one row would decide.
+        options["client_encoding"] = "utf8"
         made = _connection_class().connect(*arguments, **options)
         made.reply_limit = seconds
         return made

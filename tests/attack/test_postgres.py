@@ -15,10 +15,10 @@ import pytest
 
 import dovetail as dv
 from dovetail.engines import Engine, connect, postgres
-from dovetail.engines.aggregation import true_cells
+from dovetail.engines.aggregation import held_cells, true_cells
 from dovetail.errors import DataError, DovetailError
 from dovetail.ledger import Ledger
-from dovetail.query import Count
+from dovetail.query import Count, Histogram
 from dovetail.release import mechanism
 from engine_tables import Loader, into_duckdb, into_postgres, into_spark
 
@@ -201,6 +201,21 @@ def test_a_very_long_text_is_missing_and_no_failure(load: Loader) -> None:
 def missing(engine: Engine, column: str, kind: str) -> int:
     table = dv.Schema([dv.Column(column, kind)]).table(engine.columns())
     return true_cells(engine, Count(f"{column} IS NULL").checked(table))[0][0]
+
+
+@pytest.mark.parametrize("setting", ["client_encoding=latin1", "options=-cclient_encoding%3Dsql_ascii"])
+def test_no_encoding_of_the_connection_lets_a_letter_fail_a_question(
+    postgres_url: str, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would refuse to send a letter that the encoding lacks: one row would decide."""
+    monkeypatch.setenv("PGCLIENTENCODING", "latin1")
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(b"CREATE TABLE words AS SELECT 'a' AS word UNION ALL SELECT U&'\\20AC'")
+    engine = connect(dv.Source.of(f"{postgres_url}&{setting}", table="words"))
+    found = Histogram("word", keys="discover").checked(dv.Schema().table(engine.columns()))
+    cells = [row for batch in held_cells(engine, found) for row in batch]
+    engine.close()
+    assert sorted(cells) == [("a", 1), ("\u20ac", 1)]
 
 
 @pytest.mark.slow

@@ -34,8 +34,31 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
 MOST_COMPARISONS = 20_000
 
 
+class _Canonical:
+    """Keeps the text of a condition once it was needed: nested joins ask for it on every level."""
+
+    __slots__ = ("_text",)
+    _text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """Return the canonical form as JSON."""
+        try:
+            return self._text
+        except AttributeError:
+            made = self._spelled()
+            object.__setattr__(self, "_text", made)
+            return made
+
+    def _spelled(self) -> str:
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+
 @dataclass(frozen=True, slots=True)
-class ColumnComparison:
+class ColumnComparison(_Canonical):
     """`field operator value`."""
 
     field: Field
@@ -47,7 +70,7 @@ class ColumnComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(_Canonical):
     """`field IN (values)`, or NOT IN."""
 
     field: Field
@@ -60,7 +83,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(_Canonical):
     """`field IS NULL`, or IS NOT NULL."""
 
     field: Field
@@ -71,7 +94,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Every(_Canonical):
     """All parts hold."""
 
     parts: tuple[Condition, ...]
@@ -79,15 +102,21 @@ class Every:
     def to_dict(self) -> dict[str, Any]:
         return {"all": [part.to_dict() for part in self.parts]}
 
+    def _spelled(self) -> str:
+        return f'{{"all": [{", ".join(part.text for part in self.parts)}]}}'
+
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Some(_Canonical):
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return {"any": [part.to_dict() for part in self.parts]}
+
+    def _spelled(self) -> str:
+        return f'{{"any": [{", ".join(part.text for part in self.parts)}]}}'
 
 
 Condition: TypeAlias = ColumnComparison | Member | Missing | Every | Some
@@ -201,6 +230,6 @@ def _joined(join: type[Every] | type[Some], parts: Iterable[Condition]) -> Condi
                 "This condition compares derived columns too often.", "Use IN (...), or ask in parts."
             )
         for piece in part.parts if isinstance(part, join) else (part,):
-            flat[json.dumps(piece.to_dict(), sort_keys=True)] = piece
+            flat[piece.text] = piece
     kept = tuple(flat[text] for text in sorted(flat))
     return kept[0] if len(kept) == 1 else join(kept)

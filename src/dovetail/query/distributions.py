@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from dovetail.check import choice, rational
@@ -213,6 +214,7 @@ def _points(column: str, low: object, high: object, step: object, table: Table) 
     return lattice(column, low, high, step, table, RANKED)
 
 
+@lru_cache(maxsize=100)
 def _widths(cells: int) -> tuple[int, ...]:
     """Return the levels with the least mean variance of a range; at equal price, noise grows with levels."""
     from dovetail.workloads.tree_shapes import best_tree

@@ -301,10 +301,14 @@ class Table:
             made = replace(Schema.deriver(named[name], table), name=name)
         else:
             made = Schema.deriver(name, self)
+        return self.remember(made, name)
+
+    def remember(self, derived: Field, name: str) -> Field:
+        """Keep what an expression derives, so that the same text is not read again; return it."""
         if len(self._read) >= _MOST_READ:
             self._read.clear()
-        self._read[name] = made
-        return made
+        self._read[name] = derived
+        return derived
 
     def labels(self, field: Field) -> frozenset[Constant]:
         """Return all values of a derived column; nothing for any other."""

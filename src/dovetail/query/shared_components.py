@@ -6,7 +6,6 @@ count follow from them. Quantiles of a column are all read from one tree of coun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +52,7 @@ def _rows(question: CheckedQuery) -> frozenset[str]:
     present = [Missing(part.field, True) for part in parts if _needs_value(part)]  # type: ignore[union-attr]
     if lattice is not None:
         present.append(Missing(lattice.field, True))
-    return frozenset(json.dumps(each.to_dict(), sort_keys=True) for each in (*parts, *present))
+    return frozenset(each.text for each in (*parts, *present))
 
 
 def _needs_value(part: Condition) -> bool:

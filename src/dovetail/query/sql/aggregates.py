@@ -70,6 +70,8 @@ class Aggregates:
         self.questions: list[CheckedQuery] = []
         self.by: tuple[str, ...] = ()
         self.where: Condition | None = None
+        # By the part of the tree: what GROUP BY 1 names is read again after SELECT.
+        self._derived: dict[int, str] = {}
 
     def read_rows(self, where: Any, group: Any, items: Sequence[Any]) -> None:
         """Read which rows are asked about, and by what they are grouped."""
@@ -151,8 +153,11 @@ class Aggregates:
     def _name(self, node: Any) -> str:
         """Return the exact name of a column, or the text of the expression that derives one."""
         if derives(node):
+            if id(node) in self._derived:
+                return self._derived[id(node)]
             try:
-                return self.table.resolve(field_of(node, self.table, condition_of).name)
+                name = self.table.resolve(field_of(node, self.table, condition_of).name)
+                return self._derived.setdefault(id(node), name)
             except Unreadable as error:
                 raise self.refuse_as(error.node, error) from None
             except InvalidQuery as error:

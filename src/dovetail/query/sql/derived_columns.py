@@ -87,7 +87,10 @@ def field_of(node: Any, table: Table, conditions: Conditions) -> Field:
     derivation, name = reader.read(node)
     if derivation.size > MOST_COMPARISONS:
         raise InvalidQuery(f"{shown(name)} is too complex.", "Derive it in the data beforehand.")
-    return Field(name, derivation.kind, derivation=derivation)
+    made = Field(name, derivation.kind, derivation=derivation)
+    taken = name in table.stored or name in dict(table.schema.derived)
+    # Only a CASE can be long enough that it takes long to read again.
+    return table.remember(made, name) if isinstance(derivation, Cases) and not taken else made
 
 
 def quoted(name: str) -> str:

@@ -73,8 +73,9 @@ def named_column(node: Any, columns: Sequence[ResultColumn]) -> ResultColumn | N
         matches = [column for column in columns if column.name == node.name] or [
             column for column in columns if column.name.casefold() == node.name.casefold()
         ]
-    spelling = spelled_node(node)
-    matches = matches or [column for column in columns if column.spelling == spelling]
+    if not matches:
+        spelling = spelled_node(node)
+        matches = [column for column in columns if column.spelling == spelling]
     return matches[0] if matches else None
 
 

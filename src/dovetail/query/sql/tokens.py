@@ -22,6 +22,8 @@ LONGEST_TEXT = 20_000
 MOST_TOKENS = 6_000
 # The parser recurses; a limit of our own is the same wherever the call comes from.
 DEEPEST = 20
+# Each CASE inside of another is spelled once more with every one around it.
+DEEPEST_CASE = 2
 _STEPS_PER_TOKEN, _SPARE_STEPS = 2, 100
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
@@ -59,7 +61,7 @@ def tokens_of(text: str, *, joins: bool = False) -> tuple[Token, ...]:
             f"The text has more than {MOST_TOKENS:,} words and signs. Ask with a shorter list, or in parts.",
             tokens[MOST_TOKENS].start,
         )
-    depth = prefixes = 0
+    depth = prefixes = cases = 0
     for token in tokens:
         kind = token.token_type
         if kind in JOINS and not joins:
@@ -68,6 +70,9 @@ def tokens_of(text: str, *, joins: bool = False) -> tuple[Token, ...]:
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
         if max(depth, prefixes) > DEEPEST:
             raise Unparsable(f"This is nested deeper than {DEEPEST} levels.", token.start)
+        cases += (kind == TokenType.CASE) - (kind == TokenType.END)
+        if cases > DEEPEST_CASE:
+            raise Unparsable(f"CASE is nested deeper than {DEEPEST_CASE} levels.", token.start)
     return tokens
 
 

@@ -37,6 +37,7 @@ _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # Short conditions are asked again and again; each session keeps its own.
 _LONGEST_KEPT, _MOST_KEPT = 500, 64
 _JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
+_DENIED: dict[type, Callable[..., Condition]] = {exp.And: some, exp.Or: every}
 
 
 class Unreadable(InvalidQuery):
@@ -86,16 +87,21 @@ def read_derived(text: str, table: Table) -> Field:
     return read_field(text, table, condition_of)
 
 
-def condition_of(node: Any, table: Table) -> Condition:
-    """Return the condition that a parsed expression spells (also the WHERE of a whole statement)."""
+def condition_of(node: Any, table: Table, *, denied: bool = False) -> Condition:
+    """Return the condition that a parsed expression spells (also the WHERE of a whole statement).
+
+    It is `denied` within a NOT: a negation is taken to the single comparisons at once, however many enclose
+    them.
+    """
     if isinstance(node, exp.Paren) and not node.comments:
-        return condition_of(node.this, table)
+        return condition_of(node.this, table, denied=denied)
     if type(node) in _JOINS and not node.comments:
-        return _JOINS[type(node)](condition_of(part, table) for part in chain(node))
+        join = _JOINS[type(node)] if not denied else _DENIED[type(node)]
+        return join(condition_of(part, table, denied=denied) for part in chain(node))
     if isinstance(node, exp.Not) and not node.comments:
-        return negated(condition_of(node.this, table))
+        return condition_of(node.this, table, denied=not denied)
     try:
-        return _single(node, table)
+        return negated(_single(node, table)) if denied else _single(node, table)
     except InvalidQuery as error:
         raise Unreadable(error, node) from None
 
