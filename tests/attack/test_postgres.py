@@ -218,6 +218,23 @@ def test_no_encoding_of_the_connection_lets_a_letter_fail_a_question(
     assert sorted(cells) == [("a", 1), ("\u20ac", 1)]
 
 
+def test_no_function_of_another_user_takes_the_place_of_a_built_in_one(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(
+            "CREATE TABLE words (word VARCHAR(9)); INSERT INTO words VALUES ('true');"
+            "CREATE FUNCTION public.lower(VARCHAR) RETURNS TEXT LANGUAGE sql AS $$ SELECT 'false' $$;"
+            "CREATE VIEW seen AS SELECT * FROM words WHERE lower(word) = 'false'"
+        )
+    schema = dv.Schema([dv.Column("word", "boolean")])
+    counted = []
+    for table in ("words", "seen"):
+        engine = connect(dv.Source.of(postgres_url, table=table))
+        counted.append(true_cells(engine, Count("word").checked(schema.table(engine.columns()))))
+        engine.close()
+    # A view keeps the path of its owner, and what its owner lets others put there.
+    assert counted == [[(1,)], [(0,)]]
+
+
 @pytest.mark.slow
 def test_a_text_of_hundreds_of_megabytes_fails_no_question(postgres_url: str) -> None:
     """The server's matcher takes four bytes for each letter, and no more than a gigabyte."""

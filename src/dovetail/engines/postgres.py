@@ -28,6 +28,12 @@ _SETTINGS = (
     "SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off; "
     "SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}"
 )
+# Whoever may create a function in a schema of the search path could put it in the place of a built-in one.
+# A view or a policy may need its owner's path.
+_NO_OTHERS = "; SET LOCAL search_path = pg_catalog"
+_PLAIN = (
+    "SELECT relkind IN ('r', 'p', 'm') AND NOT relrowsecurity FROM pg_catalog.pg_class WHERE oid = %s::oid"
+)
 # Milliseconds that a statement may take, unless the server, the role or the address says how many.
 _LONGEST = 600_000
 _LIMIT = "SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
@@ -68,7 +74,7 @@ class Postgres:
         self.statements: dict[object, Any] = {}
         self._table = _table_of(source)
         self._engine = _opened(str(source.data))
-        self._limit = _LONGEST
+        self._limit, self._settings = _LONGEST, _SETTINGS
         try:
             self._types = self._described()
         except DataError:
@@ -103,6 +109,8 @@ class Postgres:
                     "Ask the database administrator to GRANT SELECT on it.",
                 )
             self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
+            if connection.exec_driver_sql(_PLAIN, (number,)).scalar():
+                self._settings = _SETTINGS + _NO_OTHERS
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}
 
     @property
@@ -179,7 +187,7 @@ class Postgres:
                 self._engine.connect() as connection,
                 wait_longer(connection, self._limit / 1000 + REPLY_LIMIT),
             ):
-                connection.exec_driver_sql(_SETTINGS.format(limit=self._limit))
+                connection.exec_driver_sql(self._settings.format(limit=self._limit))
                 # Not through a cursor of the server's: for one of those it uses no parallel workers.
                 cursor = connection.connection.driver_connection.cursor()
                 with closing(cursor.stream(text, size=_rows_at_once())) as rows:
