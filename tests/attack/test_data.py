@@ -171,3 +171,27 @@ def test_an_empty_table_has_no_keys_and_no_persons_and_fails_nothing(tmp_path: P
             assert ask("x", keys="discover", noise=NOISE, delta="1e-6").keys == []
         assert len({session.count_distinct(noise=NOISE, fresh=True).value for _ in range(9)}) > 1
         assert session.mean("x", low=0, high=1, step=1, noise=NOISE).interval() is not None
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["connection", "file"])
+def test_no_macro_takes_the_place_of_a_built_in_function(tmp_path: Path, opened: bool) -> None:
+    """One that did could let a single row count for any number."""
+    place = tmp_path / "people.duckdb"
+    database = duckdb.connect(str(place))
+    database.execute(
+        "CREATE TABLE people (pay DOUBLE, twice DOUBLE GENERATED ALWAYS AS (pay * 2));"
+        "INSERT INTO people VALUES (1.5), (2.5);"
+        "CREATE MACRO floor(x) AS 1000000 * x; CREATE MACRO isfinite(x) AS x > 2"
+    )
+    if not opened:
+        database.close()
+    source = dv.Source.of(database, name="people") if opened else dv.Source.of(place)
+    engine = connect(dv.Source.of(source, table="people"))
+    table = dv.Schema().table(engine.columns())
+    sums = [Sum(name, low=0, high=9, step="0.5").checked(table) for name in ("pay", "twice")]
+    assert [true_cells(engine, question) for question in sums] == [[(8,)], [(16,)]]
+    engine.close()
+    if opened:
+        # The user's own connection keeps its path.
+        assert database.execute("SELECT floor(2)").fetchone() == (2_000_000,)
+        database.close()

@@ -55,6 +55,9 @@ _CSV = (
 # Beyond this, searching each group takes longer than planning a list.
 _LONGEST_SEARCH = 2_000
 
+# A macro of the database could take the place of a built-in function. A view may need its owner's macros.
+_NO_OTHERS = "SET search_path = 'system.main'"
+
 
 class DuckDB:
     """One table, read by DuckDB."""
@@ -101,7 +104,7 @@ class DuckDB:
         if isinstance(source.data, duckdb.DuckDBPyConnection):
             self._connection, self._owned = source.data.cursor(), False
             self._connection.execute("SET TimeZone = 'UTC'")  # the cursor's own; the user's stays as it is
-            self._relation = catalogued(self._connection, source.table)
+            self._find(source.table)
             return
         if is_ibis(source.data):
             check_names(source.data.columns, repr(self._name))
@@ -113,8 +116,7 @@ class DuckDB:
             path = exp.Literal.string(self._names.of([source.data])[0]).sql("duckdb")
             self._connection.execute(f"ATTACH {path} AS source (READ_ONLY)")
             self._connection.execute("USE source")
-            self._relation = table = catalogued(self._connection, source.table)
-            self._stored_here = is_stored(self._connection, table)
+            self._stored_here = self._find(source.table)
         elif source.format == "parquet":
             self._connection.execute("SET parquet_metadata_cache = true")
             self._read_parquet(source.files())
@@ -123,6 +125,14 @@ class DuckDB:
             self._read_csv(csv_layout(source.files(), encoding), encoding)
         else:
             self._register(source)
+
+    def _find(self, name: str | None) -> bool:
+        """Read a table of a database by its name; tell whether it is stored there, and no view."""
+        self._relation = table = catalogued(self._connection, name)
+        stored = is_stored(self._connection, table)
+        if stored:
+            self._connection.execute(_NO_OTHERS)
+        return stored
 
     def _read_parquet(self, files: list[Path]) -> None:
         self._direct = names = self._names.of(files)
