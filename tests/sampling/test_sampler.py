@@ -14,11 +14,11 @@ from dovetail.errors import InvalidParameter
 from dovetail.exact.balls import ball, precision
 from dovetail.noise import Geometric, GeometricMixture, Laplace, LaplaceMixture, PiecewiseGeometric
 from dovetail.sampling import replay, sample
-from dovetail.sampling.bits import Recording
+from dovetail.sampling.bits import Recording, Stream
 from dovetail.sampling.build import build
 from dovetail.sampling.cdf_steps import UNDECIDED
 from dovetail.sampling.draws import sampler_for
-from dovetail.sampling.sampler import FEW
+from dovetail.sampling.sampler import CHUNK, FEW
 from dovetail.sampling.undecided_draws import decide_one, exactly
 
 NARROW = [
@@ -319,3 +319,38 @@ def test_short_and_long_arrays_read_the_same_words_from_the_same_tables(law):
     for begin in (0, 1000, FEW + 4900):
         part = slice(begin, begin + 100)
         assert replay(law, 100, heads[part].tobytes() + b"".join(tails[part])).tolist() == long[part].tolist()
+
+
+class Noted(Stream):
+    """A stream that notes the long arrays it filled."""
+
+    def __init__(self):
+        super().__init__(bytes(32))
+        self.filled = []
+
+    def fill(self, target):
+        super().fill(target)
+        if target.size > FEW:
+            self.filled.append(target.copy())
+
+
+@pytest.mark.parametrize("law", [Geometric("1/3"), Geometric("1e-6"), Geometric("1e-12")], ids=repr)
+def test_each_draw_of_a_long_array_belongs_to_its_own_word(law, monkeypatch):
+    """Three chunks, the last one shorter, and open words decided after each of them.
+
+    The word h of a draw k says that a uniform number lies between h and h + 1; F(k - 1) and F(k) enclose it,
+    for a wide law up to the probability of a block.
+    """
+    monkeypatch.setattr("dovetail.sampling.sampler._CHUNKS_AT_ONCE", 1)
+    sampler, drawn, source = sampler_for(law), np.empty(2 * CHUNK + 2, np.int64), Noted()
+    sampler.fill(drawn, source)
+    heads = np.concatenate(source.filled if sampler.place_kind is None else source.filled[::2])
+    block = 1e-12 if sampler.place_kind is None else 1 / 45
+    assert len({words.size for words in source.filled}) == 2
+    assert (law.cdf(drawn - 1) < (heads + 1.0) / 65536 + block).all()
+    assert (law.cdf(drawn) > heads / 65536 - block).all()
+
+
+def test_the_values_of_a_narrow_law_take_one_byte_each():
+    assert sampler_for(Geometric("1/3")).cells.dtype == np.int8
+    assert sampler_for(Geometric("1/8")).cells.dtype == np.int16

@@ -64,12 +64,9 @@ class Stream(BitSource):
     """The key stream of AES-256-CTR under one key; by default a new key from the operating system."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        from cryptography.hazmat.primitives.ciphers import Cipher
-        from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-        from cryptography.hazmat.primitives.ciphers.modes import CTR
-
-        cipher = Cipher(AES256(os.urandom(_KEY_BYTES) if key is None else key), CTR(bytes(_COUNTER_BYTES)))
-        self._context: CipherContext = cipher.encryptor()
+        cipher, aes, counter = _counter()
+        key = os.urandom(_KEY_BYTES) if key is None else key
+        self._context: CipherContext = cipher(aes(key), counter(bytes(_COUNTER_BYTES))).encryptor()
         self._zeros = memoryview(b"")
 
     def read(self, count: int) -> bytes:
@@ -112,9 +109,19 @@ class Drawn(BitSource):
         return piece
 
 
+# Ciphers are loaded when a call first needs them: one draw does not. To import them again in every call would
+# take as long as to schedule a key.
+@cache
+def _counter() -> tuple[Any, Any, Any]:
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+    from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+    return Cipher, AES256, CTR
+
+
 @cache
 def _galois() -> Any:
-    """Load the cipher when a call first needs it: one draw does not."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM

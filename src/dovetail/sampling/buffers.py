@@ -33,3 +33,8 @@ class Scratch(NamedTuple):
             tails=np.empty(size, place_kind) if place_kind else heads,
             places=np.empty(size, place_kind) if place_kind else heads,
         )
+
+    def first(self, size: int) -> Scratch:
+        """Return the room of the first `size` draws."""
+        heads, room, flags, tails, places = self
+        return Scratch(heads[:size], room[:size], flags[:size], tails[:size], places[:size])

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dovetail.errors import InvalidParameter
+from dovetail.exact.balls import precision
 
-from .blocks import DEPTH, Blocks, Segment, block_bits, blocks_of
+from .blocks import DEPTH, Blocks, block_bits, blocks_of
 from .cdf_steps import LADDER, UNDECIDED, CdfSteps, Floors, floors, floors_of, steps_of
 from .law import Law
 from .place_rejection import MOST_BITS, Checks, checks_of
 from .sampler import Sampler
-from .spans import Span, Spans, parting, spans_of
+from .spans import Span, Spans, parted, parting, spans_of
 
 _INT64_END = 1 << 63
 # If fewer than this many of the 2^16 words have another mask than most, they are left to the thresholds: one
 # mask for all is faster.
 _RARE_WORDS = 512
-# Tails that are looked at together.
+# Blocks that are looked at together.
 _AT_ONCE = 16
 _FAR = 1 << (64 - DEPTH)
 
@@ -55,37 +56,43 @@ def build(law: Law) -> Sampler:
     )
 
 
-class Tails:
-    """The tails of blocks and their floors, many at a time: one after another takes three times as long."""
+class Outline(NamedTuple):
+    """A block on the right, the floors of its tail, and of the number that parts its spans if it has two."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._first = 1
-        self._known: list[tuple[Segment, int, Any, Floors]] = []
+    block: int
+    begin: int
+    mask: int
+    row: int
+    floors: Floors
+    parting: Floors | None
 
-    def at(self, block: int) -> tuple[Segment, int, Floors]:
-        """Return the segment of a block, where the block begins, and the floors of its tail."""
-        if block >= self._first + len(self._known):
-            self._look_from(block)
-        segment, begin, _, floor = self._known[block - self._first]
-        return segment, begin, floor
 
-    def ball(self, block: int, bits: int) -> Any:
-        """Return a ball around the probability of the blocks from `block` on."""
-        place = block - self._first
-        if bits == LADDER[0] and place < len(self._known):
-            return self._known[place][2]
-        return self._blocks.tail_ball(block, bits)
+def _outlines(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> Iterator[Outline]:
+    """Give the outlines of all blocks from number 1 on."""
+    for first in count(1, _AT_ONCE):
+        yield from _outlines_from(first, blocks, row_of_run, checks)
 
-    def _look_from(self, block: int) -> None:
-        law = self._blocks.law
-        segments, begins = zip(*self._blocks.from_block(block, _AT_ONCE), strict=True)
-        balls = _tail_balls(law, begins, LADDER[0])
-        found = [
-            floor or floors(partial(law.tail_ball, begin))
-            for floor, begin in zip(floors_of(balls), begins, strict=True)
-        ]
-        self._first, self._known = block, list(zip(segments, begins, balls, found, strict=True))
+
+def _outlines_from(
+    first: int, blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks
+) -> Iterator[Outline]:
+    """Give the outlines of some blocks, made together: one after another takes three times as long."""
+    # One more: the number that parts the last block lies between its tail and the next one.
+    segments, begins = zip(*blocks.from_block(first, _AT_ONCE + 1), strict=True)
+    rows = [row_of_run[segment.run] if segment.bits else 0 for segment in segments[:-1]]
+    shares = [checks.shares.item(row) for row in rows]
+    balls = _tail_balls(blocks.law, begins, LADDER[0])
+    with precision(LADDER[0] + 32):
+        between = [parted(*each) for each in zip(balls[:-1], balls[1:], shares, strict=True) if each[2]]
+    sure, sure_between = floors_of(balls[:-1]), iter(floors_of(between))
+    for block, segment, begin, row, share, floor in zip(
+        count(first), segments, begins, rows, shares, sure, strict=False
+    ):
+        apart = None
+        if row:
+            apart = next(sure_between) or floors(parting(blocks.tail_ball, block, share))
+        floor = floor or floors(partial(blocks.law.tail_ball, begin))
+        yield Outline(block, begin, (1 << segment.bits) - 1, row, floor, apart)
 
 
 def _tail_balls(law: Law, points: Sequence[int], bits: int) -> list[Any]:
@@ -99,26 +106,22 @@ def thresholds(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> t
     # Outwards from 0; left of 0 they are floors of tails, right of 0 of what is left of 1.
     floors_outwards: list[Floors] = []
     spans = [Span(0, 0, 0)]
-    tails = Tails(blocks)
-    for block in count(1):
-        segment, begin, floor = tails.at(block)
-        floors_outwards.append(floor)
-        mask = (1 << segment.bits) - 1
-        row = row_of_run[segment.run] if mask else 0
-        if floors_outwards[-1][1] < _FAR:
-            spans.append(Span(begin, 0, 0))
+    for each in _outlines(blocks, row_of_run, checks):
+        floors_outwards.append(each.floors)
+        if each.floors[1] < _FAR:
+            spans.append(Span(each.begin, 0, 0))
             break
-        if row:
-            spans.append(Span(begin, mask, 0))
-            floors_outwards.append(floors(parting(tails.ball, block, checks.shares.item(row))))
-        spans.append(Span(begin, mask, row))
+        if each.parting:
+            spans.append(Span(each.begin, each.mask, 0))
+            floors_outwards.append(each.parting)
+        spans.append(Span(each.begin, each.mask, each.row))
     # Twice as wide still fits, so that no sum of a block's begin and a place can wrap.
-    if 2 * begin >= _INT64_END or max(segment.bits for segment in blocks.segments) > MOST_BITS:
+    if 2 * each.begin >= _INT64_END or max(segment.bits for segment in blocks.segments) > MOST_BITS:
         allowed = "narrow enough for 64-bit integers: a scale of at most about 1e17 steps"
         raise InvalidParameter("noise", blocks.law, allowed, "Use a coarser lattice.")
     left = [(low, high) for low, high, _, _ in reversed(floors_outwards)]
     right = [(low, high) for _, _, low, high in floors_outwards]
-    return steps_of([*left, *right]), spans_of(spans), block
+    return steps_of([*left, *right]), spans_of(spans), each.block
 
 
 def _place_kind(bits: int) -> np.dtype[Any] | None:
@@ -147,7 +150,7 @@ def _cells(
     one_mask = words.sum() - words.max() < _RARE_WORDS
     if one_mask:
         fast &= (spans.masks == mask)[index]
-    kinds = (np.int32, np.int64) if place_kind else (np.int16, np.int32, np.int64)
+    kinds = (np.int32, np.int64) if place_kind else (np.int8, np.int16, np.int32, np.int64)
     kind = next(kind for kind in kinds if -spans.lowest[0] <= np.iinfo(kind).max)
     least = np.iinfo(kind).min
     cells = np.where(fast, spans.lowest.astype(kind)[index], kind(least))

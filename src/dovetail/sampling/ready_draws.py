@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from .draws import Size, sample
 from .law import Law
 
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 """At most so many draws are kept of a law."""
 
-MOST_AT_ONCE = BLOCK // 2
+MOST_AT_ONCE = BLOCK // 4
 """A call for more draws than this makes its own."""
 
 _GROWTH = 4

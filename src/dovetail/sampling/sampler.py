@@ -37,15 +37,19 @@ class Sampler(Tables):
         if out.size <= FEW:
             out[:] = self.few(out.size, source)
             return
-        scratch = Scratch.of(min(CHUNK, out.size), self.cells.dtype, self.place_kind)
+        # Chunks of one size: a short last one would cost almost as much as a whole one.
+        chunk = -(-out.size // -(-out.size // CHUNK))
+        scratch = Scratch.of(chunk, self.cells.dtype, self.place_kind)
         waiting: list[tuple[NDArray[Any], ...]] = []
-        for begin in range(0, out.size, CHUNK):
-            part = out[begin : begin + CHUNK]
-            if part.size != scratch.heads.size:
-                scratch = Scratch.of(part.size, self.cells.dtype, self.place_kind)
+        for begin in range(0, out.size, chunk):
+            part = out[begin : begin + chunk]
+            if part.size < chunk:
+                scratch = scratch.first(part.size)
             self._look(part, scratch, source)
-            places = scratch.flags.nonzero()[0]
-            waiting.append((places + begin, scratch.heads.take(places), scratch.tails.take(places)))
+            where = scratch.flags.nonzero()[0]
+            heads = scratch.heads.take(where)
+            tails = heads if self.place_kind is None else scratch.tails.take(where)
+            waiting.append((where + begin, heads, tails))
             # Many are decided at once, because a few take almost as long.
             if begin + part.size == out.size or len(waiting) == _CHUNKS_AT_ONCE:
                 self._decide(out, waiting, source)

@@ -53,9 +53,14 @@ def parting(tail: Callable[[int, int], Any], block: int, share: int) -> Enclosur
     def enclosure(bits: int) -> Any:
         here, after = tail(block, bits), tail(block + 1, bits)
         with precision(bits + 32):
-            return after + (here - after) * share / (1 << SHARE_BITS)
+            return parted(here, after, share)
 
     return enclosure
+
+
+def parted(here: Any, after: Any, share: int) -> Any:
+    """Go the given part of 2^32 of the way from the tail after a block to the tail of the block."""
+    return after + (here - after) * share / (1 << SHARE_BITS)
 
 
 def spans_of(outwards: Sequence[Span]) -> Spans:

@@ -36,7 +36,7 @@ def decide(
         # The first span has no check, and what it leads to does not matter here.
         steps[undecided] = 0
         places = tails & tables.spans.masks.take(steps)
-        checked = tables.spans.rows.take(steps).nonzero()[0]
+        checked = (tables.spans.rows.take(steps) != 0).nonzero()[0]
         if checked.size:
             places[checked] = _checked(tables, steps.take(checked), places.take(checked), source)
         values += places
