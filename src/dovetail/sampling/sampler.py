@@ -19,11 +19,11 @@ from .buffers import Scratch
 from .tables import Tables
 from .undecided_draws import ONE_BY_ONE, decide, decide_one
 
-CHUNK = 1 << 16
+CHUNK = 1 << 17
 # Up to here the fixed cost of the chunks' buffers is more than the draws cost.
 FEW = 1 << 14
 _HEAD = np.dtype("<u2")
-_CHUNKS_AT_ONCE = 64
+_CHUNKS_AT_ONCE = 32
 _INT64_END = 1 << 63
 
 
