@@ -342,7 +342,7 @@ def test_each_draw_of_a_long_array_belongs_to_its_own_word(law, monkeypatch):
     for a wide law up to the probability of a block.
     """
     monkeypatch.setattr("dovetail.sampling.sampler._CHUNKS_AT_ONCE", 1)
-    sampler, drawn, source = sampler_for(law), np.empty(2 * CHUNK + 2, np.int64), Noted()
+    sampler, drawn, source = sampler_for(law), np.empty(3 * CHUNK - 1, np.int64), Noted()
     sampler.fill(drawn, source)
     heads = np.concatenate(source.filled if sampler.place_kind is None else source.filled[::2])
     block = 1e-12 if sampler.place_kind is None else 1 / 45
