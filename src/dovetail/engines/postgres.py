@@ -74,7 +74,7 @@ class Postgres:
         self.statements: dict[object, Any] = {}
         self._table = _table_of(source)
         self._engine = _opened(str(source.data))
-        self._limit, self._settings = _LONGEST, _SETTINGS
+        self._limit, self._others = _LONGEST, True
         try:
             self._types = self._described()
         except DataError:
@@ -109,8 +109,7 @@ class Postgres:
                     "Ask the database administrator to GRANT SELECT on it.",
                 )
             self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
-            if connection.exec_driver_sql(_PLAIN, (number,)).scalar():
-                self._settings = _SETTINGS + _NO_OTHERS
+            self._others = not connection.exec_driver_sql(_PLAIN, (number,)).scalar()
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}
 
     @property
@@ -187,7 +186,8 @@ class Postgres:
                 self._engine.connect() as connection,
                 wait_longer(connection, self._limit / 1000 + REPLY_LIMIT),
             ):
-                connection.exec_driver_sql(self._settings.format(limit=self._limit))
+                settings = _SETTINGS if self._others else _SETTINGS + _NO_OTHERS
+                connection.exec_driver_sql(settings.format(limit=self._limit))
                 # Not through a cursor of the server's: for one of those it uses no parallel workers.
                 cursor = connection.connection.driver_connection.cursor()
                 with closing(cursor.stream(text, size=_rows_at_once())) as rows:
