@@ -1,15 +1,17 @@
 """Change what guards privacy, money or an interval in one place at a time: do the quick tests notice?
 
     PYTHONPATH=tests python -m mutants.campaign /tmp/mutants --number 400 --seed 1
+    PYTHONPATH=tests python -m mutants.campaign /tmp/mutants --only pricing query/measures --processes 2
 
-For each package, pytest collects the tests of `GUARDS` once. They run once as they are, and which lines each
-test reaches is noted. Then every mutant is a fork of that process: the code of one function is replaced, and
-the tests that reach its statement are run until one fails: first those of the module's own file, then quick
-ones. A mutant costs what its tests cost and nothing else. Mutants of what runs at import (constants,
-defaults) are not made, and tests that start a database server or other processes are left out.
+One process collects the tests of the packages in `GUARDS`. Every file of them runs once as it is, in a fork,
+and which lines each test reaches is noted (and kept: a campaign that was stopped goes on where it was). Then
+every mutant is a fork too: the code of one function is replaced, and the tests that reach its statement are
+run until one fails: first those of the module's own file, then quick ones. A mutant costs what its tests cost
+and nothing else. Mutants of what runs at import (constants, defaults) are not made, and tests that start a
+database server or other processes are left out.
 
-The folder gets a copy of the tree, one line of JSON a mutant, and a report; a campaign that was stopped goes
-on where it was. With `--again`, the tree is copied again, and what lives is tried with more tests.
+The folder gets a copy of the tree, a map for each file of tests, one line of JSON a mutant, and a report.
+With `--again`, the tree is copied again, and what lives is tried with more tests.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from time import process_time
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import coverage
@@ -53,7 +56,10 @@ QUICK = "not slow and not spark and not browser and not faults"
 # Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
 ENOUGH, PLENTY = 8.0, 60.0
 FEW = 3
+# Seconds that the map of one file of tests may take: tests that come later are not used.
+MAPPED = 240.0
 MEMORY = Path("/dev/shm")
+MOST_BYTES = 6 << 30
 
 
 def mutate(file: str, home: Path, made: Mutation) -> bool:
@@ -87,8 +93,8 @@ def live_functions(module: str, code: CodeType) -> list[FunctionType]:
 class Campaign:
     """A plugin of pytest that runs the collected tests once for the map and then for every mutant."""
 
-    def __init__(self, guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> None:
-        self.name, self.folder, self.wanted, self.again = guard.replace("/", "."), folder, wanted, again
+    def __init__(self, folder: Path, wanted: dict[str, Mutation], again: bool, processes: int) -> None:
+        self.folder, self.wanted, self.again, self.processes = folder, wanted, again, processes
         self.home = folder / "tree/src/dovetail"
         self.failed: str | None = None
 
@@ -96,7 +102,7 @@ class Campaign:
     def pytest_collection_modifyitems(items: list[Any]) -> None:
         servers = {"postgres_server", "postgres_url"}
         items[:] = [item for item in items if not servers & set(getattr(item, "fixturenames", ()))]
-        items[:] = [item for item in items if item.path.stem not in LEFT_OUT]
+        items[:] = [item for item in items if item.path.name not in LEFT_OUT]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed and self.failed is None:
@@ -105,68 +111,30 @@ class Campaign:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
         reached = self.mapped(session.items)
-        for name, made in self.wanted.items():
-            line = self.tried(name, made, session.items, reached)
+        trials = (Trial(self, name, made, session.items, reached) for name, made in self.wanted.items())
+        for trial, code in in_forks(trials, self.processes):
+            line = trial.line(code)
             with (self.folder / "results.jsonl").open("a", encoding="utf-8") as out:
                 out.write(json.dumps(line) + "\n")
-            print(line["verdict"], name, line["by"], flush=True, file=sys.__stderr__)
+            print(line["verdict"], line["id"], line["by"], flush=True, file=sys.__stderr__)
         return True
 
     def mapped(self, items: list[Any]) -> dict[str, Any]:
         """Return of every test that passes how long it takes and which lines it reaches.
 
-        Lines go by their words, so that a map holds while others change; a test that it lacks is run for it.
+        Lines go by their words, so that a map holds while others change; a file of tests that has changed is
+        run again.
         """
-        place = self.folder / f"map.{self.name}.json"
-        known = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
-        lacking = [item for item in items if item.nodeid not in known]
-        if lacking:
-            in_fork(lambda: self.measure(lacking, known, place), 3000)
-        return dict(json.loads(place.read_text(encoding="utf-8")))
-
-    def measure(self, items: list[Any], known: dict[str, Any], place: Path) -> int:
-        include = [f"{self.home}/{self.name.replace('.', '/')}/*"]
-        lines = coverage.Coverage(data_file=None, config_file=False, include=include)
-        seconds, wrong = {}, set()
-        lines.start()
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            lines.switch_context(item.nodeid)
-            begun = process_time()
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            seconds[item.nodeid] = process_time() - begun
-            if self.failed:
-                wrong.add(item.nodeid)
-                self.failed = None
-        lines.stop()
-        data, found = lines.get_data(), defaultdict[str, dict[str, list[int]]](dict)
-        for file in data.measured_files():
-            words = line_words(Path(file))
-            for line, tests in data.contexts_by_lineno(file).items():
-                for test in tests:
-                    found[test].setdefault(file.partition("/dovetail/")[2], []).append(words[line - 1])
-        told = {test: [spent, found.get(test, {})] for test, spent in seconds.items() if test not in wrong}
-        place.write_text(json.dumps(known | told), encoding="utf-8")
-        return 0
-
-    def tried(self, name: str, made: Mutation, items: list[Any], reached: dict[str, Any]) -> dict[str, Any]:
-        file = name.partition(":")[0]
-        first, last = made.lines
-        words = set(line_words(self.home / file)[first - 1 : last])
-        by_module = grouped(items, reached, lambda lines: not words.isdisjoint(lines.get(file, ())))
-        if sum(map(len, by_module.values())) < FEW:
-            # What is kept from one call to the next is computed for the first test alone.
-            by_module = grouped(items, reached, lambda lines: file in lines)
-        picked, total = self.picked(by_module, Path(file).stem)
-        note = self.folder / f"killer.{self.name}.txt"
-        note.write_text("", encoding="utf-8")
-        code = in_fork(lambda: self.run(file, made, picked, note), int(30 + 4 * total)) if picked else 0
-        verdict = {0: "survived" if picked else "no test", 1: "killed", 3: "not made"}.get(code, "timeout")
-        line = {"id": name, "file": file, "line": made.line, "verdict": verdict}
-        return line | {
-            "by": note.read_text(encoding="utf-8"),
-            "tests": len(picked),
-            "of": sum(map(len, by_module.values())),
-        }
+        files = [Map(self, path, list(listed)) for path, listed in groupby(items, lambda item: item.path)]
+        for _ in in_forks((each for each in files if not each.place.exists()), self.processes):
+            pass
+        reached = dict[str, Any]()
+        for each in files:
+            if each.place.exists():
+                reached |= json.loads(each.place.read_text(encoding="utf-8"))
+            else:
+                print("no map of", each.path, flush=True, file=sys.__stderr__)
+        return reached
 
     def picked(self, by_module: dict[Path, list[tuple[float, Any]]], stem: str) -> tuple[list[Any], float]:
         """Return the tests to run and how long they take: the module's own, then those of quick files."""
@@ -181,15 +149,92 @@ class Campaign:
                     total += seconds
         return taken, total
 
-    def run(self, file: str, made: Mutation, items: list[Any], note: Path) -> int:
-        if not mutate(file, self.home, made):
-            return 3
-        for item, following in zip(items, [*items[1:], None], strict=True):
+
+class Map:
+    """The lines that the tests of one file reach, measured in a fork and written to a file."""
+
+    def __init__(self, campaign: Campaign, path: Path, items: list[Any]) -> None:
+        self.campaign, self.path, self.items = campaign, path, items
+        self.seconds = int(2 * MAPPED)
+        self.place = campaign.folder / f"maps/{path.stem}.{crc32(path.read_bytes()):08x}.json"
+
+    def run(self) -> int:
+        campaign = self.campaign
+        include = [f"{campaign.home}/{guard}/*" for guard in GUARDS]
+        lines = coverage.Coverage(data_file=None, config_file=False, include=include)
+        seconds, wrong, start = {}, set(), process_time()
+        lines.start()
+        for item, following in zip(self.items, [*self.items[1:], None], strict=True):
+            lines.switch_context(item.nodeid)
+            begun = process_time()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if self.failed:
-                note.write_text(self.failed, encoding="utf-8")
+            seconds[item.nodeid] = process_time() - begun
+            if campaign.failed:
+                wrong.add(item.nodeid)
+                campaign.failed = None
+            if process_time() - start > MAPPED:
+                break
+        lines.stop()
+        data, found = lines.get_data(), defaultdict[str, dict[str, list[int]]](dict)
+        for file in data.measured_files():
+            words = line_words(Path(file))
+            for line, tests in data.contexts_by_lineno(file).items():
+                for test in tests:
+                    found[test].setdefault(file.partition("/dovetail/")[2], []).append(words[line - 1])
+        told = {test: [spent, found.get(test, {})] for test, spent in seconds.items() if test not in wrong}
+        for test in wrong:
+            print("fails as it is:", test, flush=True, file=sys.__stderr__)
+        self.place.parent.mkdir(exist_ok=True)
+        self.place.with_suffix(".part").write_text(json.dumps(told), encoding="utf-8")
+        self.place.with_suffix(".part").rename(self.place)
+        return 0
+
+
+class Trial:
+    """One mutant and the tests that should notice it."""
+
+    def __init__(
+        self, campaign: Campaign, name: str, made: Mutation, items: list[Any], reached: dict[str, Any]
+    ) -> None:
+        self.campaign, self.name, self.made = campaign, name, made
+        self.file = file = name.partition(":")[0]
+        first, last = made.lines
+        words = set(line_words(campaign.home / file)[first - 1 : last])
+        by_module = grouped(items, reached, lambda lines: not words.isdisjoint(lines.get(file, ())))
+        if sum(map(len, by_module.values())) < FEW:
+            # What is kept from one call to the next is computed for the first test alone.
+            by_module = grouped(items, reached, lambda lines: file in lines)
+        self.reaching = sum(map(len, by_module.values()))
+        self.items, total = campaign.picked(by_module, Path(file).stem)
+        self.seconds = int(20 + 4 * total)
+        self.note = campaign.folder / f"killer.{crc32(name.encode()):08x}.txt"
+
+    def run(self) -> int:
+        if not mutate(self.file, self.campaign.home, self.made):
+            return 3
+        for item, following in zip(self.items, [*self.items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.campaign.failed:
+                self.note.write_text(self.campaign.failed, encoding="utf-8")
                 return 1
         return 0
+
+    def line(self, code: int) -> dict[str, Any]:
+        verdict = {0: "survived", 1: "killed", 3: "not made"}.get(code, "timeout")
+        by = self.note.read_text(encoding="utf-8") if self.note.exists() else ""
+        self.note.unlink(missing_ok=True)
+        return {
+            "id": self.name,
+            "file": self.file,
+            "line": self.made.line,
+            "verdict": verdict if self.items else "no test",
+            "by": by,
+            "tests": len(self.items),
+            "of": self.reaching,
+        }
+
+
+Work = TypeVar("Work", Map, Trial)
 
 
 def grouped(
@@ -210,25 +255,48 @@ def line_words(file: Path) -> list[int]:
     return [crc32(line.strip()) for line in file.read_bytes().splitlines()]
 
 
-def in_fork(work: Any, seconds: int) -> int:
+def in_fork(work: Callable[[], int], seconds: int) -> int:
     """Do something in a fork that may compute for so long, and return its exit code."""
+    return os.waitstatus_to_exitcode(os.waitpid(forked(work, seconds), 0)[1])
+
+
+def in_forks(works: Iterable[Work], processes: int) -> Iterator[tuple[Work, int]]:
+    """Run each in a fork, so many at once, and yield each with its exit code when it has ended."""
+    running: dict[int, Work] = {}
+    for work in works:
+        running[forked(work.run, work.seconds)] = work
+        if len(running) >= processes:
+            yield ended(running)
+    while running:
+        yield ended(running)
+
+
+def ended(running: dict[int, Work]) -> tuple[Work, int]:
+    child, status = os.wait()
+    return running.pop(child), os.waitstatus_to_exitcode(status)
+
+
+def forked(work: Callable[[], int], seconds: int) -> int:
+    """Start something in a fork that may compute for so long, and return its process."""
     child = os.fork()
     if not child:
         code = 1
         try:
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+            resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
             signal.alarm(20 * seconds)  # for those that wait for ever
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             code = work()
         finally:
             os._exit(code)
-    status = os.waitpid(child, 0)[1]
-    return os.waitstatus_to_exitcode(status)
+    return child
 
 
-def collect(guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> None:
-    """Collect the tests of a package and try its mutants."""
+def collect(
+    guards: list[str], folder: Path, wanted: dict[str, Mutation], again: bool, processes: int
+) -> None:
+    """Collect the tests of packages and try their mutants."""
     os.chdir(folder / "tree")
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
@@ -237,8 +305,8 @@ def collect(guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) 
     hypothesis.settings.load_profile("few")
     options = ["-q", "-n0", "-m", QUICK, "--capture=no", "--tb=no", "-p", "no:cacheprovider"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--rootdir={folder / 'tree'}"]
-    tests = [f"tests/{each}" for each in dict.fromkeys(GUARDS[guard])]
-    pytest.main([*options, *tests], plugins=[Campaign(guard, folder, wanted, again)])
+    tests = dict.fromkeys(f"tests/{each}" for guard in guards for each in GUARDS[guard])
+    pytest.main([*options, *tests], plugins=[Campaign(folder, wanted, again, processes)])
 
 
 def copied(folder: Path, again: bool) -> Path:
@@ -252,8 +320,8 @@ def copied(folder: Path, again: bool) -> Path:
     return tree
 
 
-def left(guard: str, folder: Path, wanted: dict[str, Mutation], again: bool) -> dict[str, Mutation]:
-    """Return the mutants of a package that are still to be tried."""
+def left(folder: Path, wanted: dict[str, Mutation], again: bool) -> dict[str, Mutation]:
+    """Return the mutants that are still to be tried."""
     done, why = lines_of(folder), explanations()
     if again:
         done = {name: line for name, line in done.items() if fate(line, why) in ("killed", "explained")}
@@ -266,26 +334,27 @@ def main() -> None:
     reading.add_argument("--number", type=int, default=400)
     reading.add_argument("--seed", type=int, default=1)
     reading.add_argument("--again", action="store_true", help="try what lives again, with the tests of today")
-    reading.add_argument("--only", choices=GUARDS, help="try the mutants of one package, in this process")
+    reading.add_argument("--only", nargs="+", choices=GUARDS, default=list(GUARDS), help="these packages")
+    reading.add_argument("--processes", type=int, default=1, help="how many forks run at once")
+    reading.add_argument("--copied", action="store_true", help="the tree was copied: try its mutants")
     given = reading.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    tree = folder / "tree" if given.only else copied(folder, given.again)
-    wanted = chosen(tree / "src/dovetail", given.number, given.seed)
-    if given.only:
-        collect(given.only, folder, left(given.only, folder, wanted[given.only], given.again), given.again)
+    tree = folder / "tree" if given.copied else copied(folder, given.again)
+    wanted = chosen(tree / "src/dovetail", given.only, given.number, given.seed)
+    trying = left(folder, wanted, given.again)
+    if given.copied:
+        collect(given.only, folder, trying, given.again, given.processes)
         return
-    command = [sys.executable, "-m", "mutants.campaign", str(folder)]
-    command += ["--number", str(given.number), "--seed", str(given.seed)] + ["--again"] * given.again
     paths = os.pathsep.join([str(tree / "src"), str(tree / "tests")])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     if MEMORY.is_dir():
         environment["TMPDIR"] = str(MEMORY)  # ledgers need not wait for a disk here
-    for guard in GUARDS:
-        if left(guard, folder, wanted[guard], given.again):
-            subprocess.run([*command, "--only", guard], env=environment, check=False)
+    if trying:
+        command = [sys.executable, "-m", "mutants.campaign", str(folder), *sys.argv[2:], "--copied"]
+        subprocess.run(command, env=environment, check=False)
     found = lines_of(folder)
-    text = report([found[name] for listed in wanted.values() for name in listed if name in found])
+    text = report([found[name] for name in wanted if name in found])
     (folder / "report.md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

@@ -20,19 +20,35 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "ledger": ("ledger", "attack/test_ledger_bytes.py", *THROUGHOUT[1:]),
     "online": ("online", "ledger/test_runs.py"),
     "service": ("service", "client", "attack/test_compare_http.py"),
+    "workloads": ("workloads", "query/measures", "answers"),
+    "answers": ("answers", "query/measures", "workloads"),
 }
-# Of a service, what decides who may do what.
-SERVICE = (
-    "authentication",
-    "cookies",
-    "gate",
-    "oidc",
-    "offers",
-    "service",
-    "bodies",
-    "sources",
-    "strict_json",
-)
+# Of a service, what decides who may do what; of answers, what makes an interval.
+PARTS = {
+    "service": (
+        "authentication",
+        "cookies",
+        "gate",
+        "oidc",
+        "offers",
+        "service",
+        "bodies",
+        "sources",
+        "strict_json",
+    ),
+    "answers": (
+        "answer",
+        "consistency",
+        "contribution_bounds",
+        "formula_values",
+        "intervals",
+        "marginals",
+        "noisy_numbers",
+        "noisy_ratios",
+        "ranges",
+        "threshold",
+    ),
+}
 
 
 def guard_of(file: str) -> str:
@@ -40,25 +56,29 @@ def guard_of(file: str) -> str:
     return next(guard for guard in GUARDS if file.startswith(f"{guard}/"))
 
 
-def chosen(home: Path, number: int, seed: int) -> dict[str, dict[str, Mutation]]:
-    """Return a sample of all mutants by package and name; small packages get more than their share.
+def chosen(home: Path, guards: list[str], number: int, seed: int) -> dict[str, Mutation]:
+    """Return a sample of the mutants of packages by name; small packages get more than their share.
 
     A larger number adds mutants to a smaller one's, and a change of the code hardly changes the sample.
     """
-    every = {guard: dict(_possible(home, guard)) for guard in GUARDS}
+    every = {guard: dict(_possible(home, guard)) for guard in guards}
     total = sum(map(len, every.values()))
     print(f"{total} mutants are possible.", flush=True)
-    sample = {}
-    for guard, listed in every.items():
+
+    def drawn(name: str) -> bytes:
+        return sha256(f"{seed} {name}".encode()).digest()
+
+    sample = dict[str, Mutation]()
+    for listed in every.values():
         share = (len(listed) / total + 1 / len(every)) / 2
-        drawn = sorted(listed, key=lambda name: sha256(f"{seed} {name}".encode()).digest())
-        sample[guard] = {name: listed[name] for name in drawn[: round(number * share)]}
-    return sample
+        sample |= {name: listed[name] for name in sorted(listed, key=drawn)[: round(number * share)]}
+    # In an order that mixes the packages, so that a campaign which is stopped has looked at all of them.
+    return {name: sample[name] for name in sorted(sample, key=drawn)}
 
 
 def _possible(home: Path, guard: str) -> Iterator[tuple[str, Mutation]]:
     for path in sorted((home / guard).rglob("*.py")):
-        if path.stem == "__init__" or (guard == "service" and path.stem not in SERVICE):
+        if path.stem == "__init__" or path.stem not in PARTS.get(guard, (path.stem,)):
             continue
         text = path.read_text(encoding="utf-8")
         inside = [
