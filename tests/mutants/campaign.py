@@ -3,12 +3,12 @@
     PYTHONPATH=tests python -m mutants.campaign /tmp/mutants --number 400 --seed 1
     PYTHONPATH=tests python -m mutants.campaign /tmp/mutants --only pricing query/measures --processes 2
 
-One process collects the tests of the packages in `GUARDS`. Every file of them runs once as it is, in a fork,
-and which lines each test reaches is noted (and kept: a campaign that was stopped goes on where it was). Then
-every mutant is a fork too: the code of one function is replaced, and the tests that reach its statement are
-run until one fails: first those of the module's own file, then quick ones. A mutant costs what its tests cost
-and nothing else. Mutants of what runs at import (constants, defaults) are not made, and tests that start a
-database server or other processes are left out.
+One process collects the tests of the packages in `GUARDS` and the examples in their docstrings. Every file
+runs once as it is, in a fork, and which lines each test reaches is noted (and kept: a campaign that was
+stopped goes on where it was). Then every mutant is a fork too: the code of one function is replaced, and the
+tests that reach its statement are run until one fails: first those of the module's own file, then quick ones.
+A mutant costs what its tests cost and nothing else. Mutants of what runs at import (constants, defaults) are
+not made, and tests that start a database server or other processes are left out.
 
 The folder gets a copy of the tree, a map for each file of tests, one line of JSON a mutant, and a report.
 With `--again`, the tree is copied again, and what lives is tried with more tests.
@@ -54,10 +54,10 @@ LEFT_OUT = (
 )
 QUICK = "not slow and not spark and not browser and not faults"
 # Seconds that the tests of one mutant take where it is not mutated, at first and with --again.
-ENOUGH, PLENTY = 8.0, 60.0
+ENOUGH, PLENTY = 6.0, 60.0
 FEW = 3
 # Seconds that the map of one file of tests may take: tests that come later are not used.
-MAPPED = 240.0
+MAPPED = 30.0
 MEMORY = Path("/dev/shm")
 MOST_BYTES = 6 << 30
 
@@ -293,10 +293,8 @@ def forked(work: Callable[[], int], seconds: int) -> int:
     return child
 
 
-def collect(
-    guards: list[str], folder: Path, wanted: dict[str, Mutation], again: bool, processes: int
-) -> None:
-    """Collect the tests of packages and try their mutants."""
+def collect(tests: list[str], folder: Path, wanted: dict[str, Mutation], again: bool, processes: int) -> None:
+    """Collect tests and try mutants."""
     os.chdir(folder / "tree")
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     # The profile of the tests inherits these: fewer examples, and none is made smaller once it fails.
@@ -305,7 +303,6 @@ def collect(
     hypothesis.settings.load_profile("few")
     options = ["-q", "-n0", "-m", QUICK, "--capture=no", "--tb=no", "-p", "no:cacheprovider"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--rootdir={folder / 'tree'}"]
-    tests = dict.fromkeys(f"tests/{each}" for guard in guards for each in GUARDS[guard])
     pytest.main([*options, *tests], plugins=[Campaign(folder, wanted, again, processes)])
 
 
@@ -335,6 +332,7 @@ def main() -> None:
     reading.add_argument("--seed", type=int, default=1)
     reading.add_argument("--again", action="store_true", help="try what lives again, with the tests of today")
     reading.add_argument("--only", nargs="+", choices=GUARDS, default=list(GUARDS), help="these packages")
+    reading.add_argument("--tests", nargs="+", help="these files and folders of tests alone")
     reading.add_argument("--processes", type=int, default=1, help="how many forks run at once")
     reading.add_argument("--copied", action="store_true", help="the tree was copied: try its mutants")
     given = reading.parse_args()
@@ -344,7 +342,9 @@ def main() -> None:
     wanted = chosen(tree / "src/dovetail", given.only, given.number, given.seed)
     trying = left(folder, wanted, given.again)
     if given.copied:
-        collect(given.only, folder, trying, given.again, given.processes)
+        names = given.tests or dict.fromkeys(each for guard in given.only for each in GUARDS[guard])
+        tests = [f"src/dovetail/{guard}" for guard in given.only] + [f"tests/{each}" for each in names]
+        collect(tests, folder, trying, given.again, given.processes)
         return
     paths = os.pathsep.join([str(tree / "src"), str(tree / "tests")])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}

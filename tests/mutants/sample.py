@@ -23,7 +23,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "workloads": ("workloads", "query/measures", "answers"),
     "answers": ("answers", "query/measures", "workloads"),
 }
-# Of a service, what decides who may do what; of answers, what makes an interval.
+# Of a service, what decides who may do what; of workloads and answers, what makes a price or an interval.
 PARTS = {
     "service": (
         "authentication",
@@ -35,6 +35,19 @@ PARTS = {
         "bodies",
         "sources",
         "strict_json",
+    ),
+    "workloads": (
+        "cutoff",
+        "exponential_mechanism",
+        "marginals",
+        "noise_sums",
+        "planning",
+        "ranges",
+        "ratios",
+        "spread",
+        "strategies",
+        "tree_queries",
+        "trees",
     ),
     "answers": (
         "answer",

@@ -68,6 +68,21 @@ def test_a_plan_is_charged_its_exact_composition() -> None:
     assert claimed < loss.epsilon
 
 
+def test_a_plan_leaves_half_of_delta_where_the_other_half_pays() -> None:
+    """More than half would close the Rényi way for good."""
+    loss, budget = (
+        privacy_loss(GeometricMixture("0.02", "0.08", 20)).compose(20),
+        Budget.approximate(1, "1e-6"),
+    )
+    assert loss.delta(1) < 5e-7
+    charge = plan_charge(loss, budget, Charge.zero())
+    assert 0 < 2 * charge.delta_units <= 10**12
+    # Where half of it does not pay, all of it may.
+    tight = Budget.approximate(Fraction(loss.epsilon_at("7e-7")) + Fraction(1, 10**6), "1e-6")
+    assert loss.delta(tight.epsilon_limit) > 5e-7
+    assert plan_charge(loss, tight, Charge.zero()).delta_units == 10**12
+
+
 def test_of_two_valid_charges_the_one_that_leaves_more_is_taken() -> None:
     budget = Budget.approximate(1, "1e-6")
     single = privacy_loss(Geometric("0.1"))

@@ -14,7 +14,7 @@ import pytest
 import dovetail as dv
 from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Quote, Standing
-from dovetail.pricing.quote import quote
+from dovetail.pricing.quote import delta_share, quote
 from dovetail.query.schema import Stored, Table
 
 TABLE = Table(
@@ -135,6 +135,12 @@ def test_the_errors_of_all_cells_at_once_are_wider() -> None:
     assert found.errors("0.9") < found.errors() < found.errors(simultaneous=True)
     assert found.errors(simultaneous=True) == (found.asked[0].noises[0].error_bound(Fraction(1, 20), 2),)
     assert quoted(dv.Mean("age"), spend=dv.Budget.pure(1)).errors() == (None,)
+
+
+@pytest.mark.parametrize("shares", [1, 3, 7])
+def test_the_shares_of_a_delta_add_up_to_no_more_than_it(shares: int) -> None:
+    each = delta_share(Payment(delta=Fraction(1, 10**8)), shares)
+    assert each * shares <= 10**10 < (each + 1) * shares
 
 
 @pytest.mark.parametrize("wrong", [5, [], None, ["SELECT"], iter(())])

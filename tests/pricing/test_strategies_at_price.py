@@ -15,7 +15,8 @@ import dovetail as dv
 from dovetail.noise import Geometric
 from dovetail.pricing.accuracy import noises_reaching
 from dovetail.pricing.composition import charge_of, joint_losses
-from dovetail.pricing.strategies_at_price import _even_noises, shared_price
+from dovetail.pricing.strategies_at_price import _even_noises, shared_price, ways_at_price
+from dovetail.privacy import privacy_loss
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Rows
 from dovetail.workloads.planning import keeps
@@ -177,3 +178,15 @@ def test_numbers_that_move_together_get_a_shape_where_it_is_narrower() -> None:
         found = _even_noises(questions, price, "add-remove", uses=20)
         assert len({noise for (noise,) in found}) == 1
         assert found[0][0].variance() <= least * Geometric("0.05").variance()
+
+
+@pytest.mark.parametrize("price", [dv.Budget.approximate(1, "1e-6"), dv.Budget.pure(1)], ids=str)
+def test_a_price_pays_for_the_move_of_most_integers(price: dv.Budget) -> None:
+    """A replaced row moves two cells of `a` and of `b`, one that is left out also the one cell of `one`."""
+    columns = [dv.Column(name, "integer", values=list(range(3))) for name in "ab"]
+    table = dv.Schema([*columns, dv.Column("one", "integer", values=[0])]).table()
+    asked = dv.Marginals("a", "b", "one", way=1, strategy="joint").checked(table)
+    for way in ways_at_price(asked, price, price, "replace"):
+        in_a, in_b, in_one = (privacy_loss(noise) for noise in way.noises)
+        for loss in (in_a.compose(2).then(in_b.compose(2)), in_a.then(in_b).then(in_one)):
+            assert loss.delta(1) <= price.delta_limit, way.name
