@@ -170,6 +170,8 @@ def _changes(node: ast.stmt | ast.expr) -> Iterator[tuple[str, ast.AST]]:
             yield "swapped function", ast.Call(ast.Name(_NAMES[name]), args, named)
         case ast.Call(func=ast.Attribute(value=of, attr=name), args=args, keywords=named) if name in _NAMES:
             yield "swapped function", ast.Call(ast.Attribute(of, _NAMES[name]), args, named)
+        case ast.Expr(value=ast.Call() as call) if _is_for_readers(call):
+            return
         case ast.Expr(value=ast.Call()) | ast.Raise() | ast.AugAssign():
             yield "dropped statement", ast.Pass()
         case ast.IfExp(test=test, body=body, orelse=orelse):

@@ -137,6 +137,28 @@ def test_the_errors_of_all_cells_at_once_are_wider() -> None:
     assert quoted(dv.Mean("age"), spend=dv.Budget.pure(1)).errors() == (None,)
 
 
+NEVER_NEGATIVE = [dv.Histogram("sex"), dv.Sum("age"), dv.Variance("age"), dv.Std("age"), dv.Ranges("age")]
+
+
+@pytest.mark.parametrize(
+    ("query", "clamped"),
+    [
+        *((query, True) for query in (*NEVER_NEGATIVE, dv.Marginals("sex", way=1))),
+        *((query, False) for query in (dv.Sum("age", low=-1), dv.Mean("age"), dv.Median("age"))),
+        (dv.Linear("sex", {"F": 1, "M": -1}, step=1), False),
+        ([dv.Count(), dv.Sum("age", low=-1)], False),
+    ],
+    ids=repr,
+)
+def test_only_what_cannot_be_negative_is_cut_off_at_0(query: Any, clamped: bool) -> None:
+    pay: dict[str, Any] = {"noise": dv.Geometric("0.1")}
+    if clamped:
+        assert quoted(query, clamp=True, **pay).charge == quoted(query, **pay).charge
+    else:
+        with pytest.raises(dv.InvalidQuery, match="can be cut off at 0"):
+            quoted(query, clamp=True, **pay)
+
+
 @pytest.mark.parametrize("shares", [1, 3, 7])
 def test_the_shares_of_a_delta_add_up_to_no_more_than_it(shares: int) -> None:
     each = delta_share(Payment(delta=Fraction(1, 10**8)), shares)

@@ -155,6 +155,18 @@ def test_persons_lose_no_more_than_is_charged(tmp_path: Path, strategy: Any, rul
     assert max(losses) <= Fraction(charge.epsilon) <= max(losses) + UNIT
 
 
+@pytest.mark.parametrize("rule", NEIGHBOURS)
+def test_a_column_of_one_value_has_residuals_that_nothing_moves(tmp_path: Path, rule: Neighbours) -> None:
+    one = dv.Schema([dv.Column("b", "integer", values=[0, 1]), dv.Column("one", "integer", values=[5])])
+    data = pyarrow.table({"b": [0, 1, 1], "one": [5, 5, 5]})
+    given = {"schema": one, "budget": dv.Budget.pure(9), "neighbours": rule}
+    with dv.Session(data, name="few", ledger=tmp_path / "few.ledger", **given) as session:
+        noise, tables = Geometric("0.5"), [("b", "one")]
+        answer = session.marginals(tables=tables, strategy="residuals", noise=noise)
+        assert answer.charge == session.price(dv.Marginals("b", way=1, strategy="residuals"), noise=noise)
+        assert len(answer.noises) == 4  # the total, either column, and both
+
+
 def test_persons_and_many_columns_are_not_measured_as_residuals(tmp_path: Path) -> None:
     data = pyarrow.table({"p": [1], "a": ["x"], "b": [0], "c": [0]})
     with dv.Session(
