@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import dovetail as dv
+from dovetail.answers import Plan
 from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Quote, Standing
 from dovetail.pricing.quote import delta_share, quote
@@ -77,6 +79,7 @@ def test_what_is_charged_is_what_was_quoted_to_the_digit(
 def test_a_quote_opens_no_engine_and_no_ledger() -> None:
     code = """
 import sys
+from dovetail.answers import Plan
 from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Standing
 from dovetail.pricing.quote import quote
@@ -127,6 +130,19 @@ def test_a_plan_by_accuracy_is_for_counts_and_says_so() -> None:
     assert many.plan is not None
     assert many.plan.noise == dv.design(within=20, queries=20, delta="1e-6").noise
     assert many.errors() == (20,)
+
+
+def test_only_a_plan_of_these_data_that_protects_the_same_pays() -> None:
+    plan = Plan(1, dv.Geometric("0.1"), 5, dv.Charge.zero(), "add-remove")
+    known = Standing(dv.Budget.pure(1), plans=(plan,))
+    paid = quoted(dv.Count(), known, plan=plan)
+    assert (paid.charge, paid.asked[0].noises) == (dv.Charge.zero(), (plan.noise,))
+    # Another ledger's plan of the same number has noise that this one never paid for.
+    for other in (replace(plan, noise=dv.Geometric(9)), replace(plan, id=2)):
+        with pytest.raises(dv.InvalidParameter, match="a plan of these data"):
+            quoted(dv.Count(), known, plan=other)
+    with pytest.raises(dv.InvalidParameter, match="protects the same: replace"):
+        quote(TABLE, dv.Count(), Payment.of(plan=plan), known, neighbours="replace")
 
 
 def test_the_errors_of_all_cells_at_once_are_wider() -> None:

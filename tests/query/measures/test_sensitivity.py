@@ -185,6 +185,32 @@ def test_falling_rates_are_priced_by_their_worst_split() -> None:
         charge_of([visits(GROUPED, 40, 40)], [[noise]], "add-remove")
 
 
+@pytest.mark.parametrize("kind", ["add-remove", "replace"])
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize(
+    "query",
+    [
+        Quantiles("x", (0.5,), 0, 9, 1),
+        dv.Ranges("x", 0, 9, 1, by=("k",), keys=[1, 2]),
+        dv.Marginals("k", "x", keys={"k": [1, 2], "x": [1, 2]}, strategy="joint"),
+    ],
+    ids=str,
+)
+def test_rows_of_a_person_in_several_parts_need_rates_that_grow_outward(
+    query: Any, cells: int, kind: Neighbours
+) -> None:
+    """Two rows may lie in two parts of one cell; of falling rates that costs more than two rows in one."""
+    falling = PiecewiseGeometric([1, "0.2"], [1])
+    apart, alike = (privacy_loss(falling, sensitivity=by).worst for by in ((1, 1), 2))
+    assert apart > alike
+    question = visits(query, 2, cells)
+    levels = len(question.measure.components())
+    with pytest.raises(InvalidParameter, match="grow outward"):
+        charge_of([question], [[falling] * levels], kind)
+    growing = charge_of([question], [[Geometric("0.5")] * levels], kind)
+    assert growing.epsilon == levels * (1 if kind == "add-remove" else 2)
+
+
 @pytest.mark.parametrize(
     ("query", "rows", "cells", "neighbours", "expected"),
     [
