@@ -1,12 +1,19 @@
 from fractions import Fraction
 from functools import reduce
+from typing import Any
 
 import pytest
 
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric, StaircaseNoise
-from dovetail.pricing.calibration import noise_of_budget, noises_at_price, noises_composed, noises_within
+from dovetail.pricing.calibration import (
+    _geometric_of_zeta,
+    noise_of_budget,
+    noises_at_price,
+    noises_composed,
+    noises_within,
+)
 from dovetail.pricing.composition import at_price, charge_of
 from dovetail.pricing.plans import plan_charge
 from dovetail.pricing.sensitivity import moves
@@ -95,6 +102,19 @@ def test_a_planned_zeta_is_never_worse_spent_than_on_the_best_geometric(slots: i
     total = privacy_loss(noise).compose(slots)
     assert total.zeta <= budget.zeta_limit
     assert total.worst <= budget.epsilon_limit
+
+
+@pytest.mark.parametrize(("zeta", "most"), [("0.3", 2), ("1", 4), ("0.1", 1), ("0.2", "0.25")])
+@pytest.mark.parametrize("uses", [2, 7, 20])
+def test_geometric_noise_that_shares_a_zeta_keeps_it(zeta: str, most: Any, uses: int) -> None:
+    budget = Budget.zeta(zeta, max_epsilon=most)
+    noise = _geometric_of_zeta(budget, uses)
+    total = privacy_loss(noise).compose(uses)
+    assert total.zeta <= Fraction(zeta)
+    assert total.worst <= budget.epsilon_limit
+    # Noise that is a little narrower costs too much.
+    narrow = privacy_loss(Geometric(noise.rates[0] + Fraction(1, 10**6))).compose(uses)
+    assert narrow.zeta > Fraction(zeta) or narrow.worst > budget.epsilon_limit
 
 
 def test_what_no_noise_can_reach_is_said_before_anything_is_spent() -> None:
@@ -192,10 +212,16 @@ def test_a_sum_that_one_row_moves_far_gets_steps(epsilon: int) -> None:
     assert within.error_bound("0.05") <= 60
 
 
-@pytest.mark.parametrize("query", [Count(), Histogram("k"), Mean("x", low=0, high=50, step=1)])
-def test_what_moves_by_one_or_in_two_numbers_gets_none(query: object) -> None:
-    for noise in noises_at_price(query.checked(TABLE), Budget.pure(4), "replace"):
-        assert not isinstance(noise, StaircaseNoise)
+@pytest.mark.parametrize(
+    "query",
+    [Count(), Histogram("k"), Mean("x", low=0, high=50, step=1), Sum("x", -30, 50, 1, by=("k",))],
+    ids=str,
+)
+def test_what_moves_by_one_or_in_two_numbers_gets_none(query: Any) -> None:
+    question = query.checked(TABLE)
+    noises = noises_at_price(question, Budget.pure(4), "replace")
+    assert not any(isinstance(noise, StaircaseNoise) for noise in noises)
+    assert charge_of([question], [noises], "replace").epsilon <= 4
 
 
 def test_a_price_that_no_ledger_can_count_is_refused_as_it_was_given():

@@ -178,6 +178,7 @@ def test_numbers_that_move_together_get_a_shape_where_it_is_narrower() -> None:
         found = _even_noises(questions, price, "add-remove", uses=20)
         assert len({noise for (noise,) in found}) == 1
         assert found[0][0].variance() <= least * Geometric("0.05").variance()
+        assert _even_noises(questions[:1], price, "add-remove", uses=20) == found[:1]
 
 
 @pytest.mark.parametrize("price", [dv.Budget.approximate(1, "1e-6"), dv.Budget.pure(1)], ids=str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ from dovetail.noise import Geometric, PiecewiseGeometric
 from dovetail.pricing.composition import charge_of
 from dovetail.pricing.plans import noises_for, slots_for
 from dovetail.pricing.sensitivity import moves
-from dovetail.privacy import Charge, privacy_loss, split_charge
+from dovetail.privacy import Charge, partitions, privacy_loss, split_charge
 from dovetail.query import Count, CountDistinct, Histogram, Linear, Mean, Quantiles, Schema, Sum, Variance
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
+from dovetail.query.measures.sensitivity import MOST_WAYS
 from dovetail.query.neighbours import Neighbours, Persons
 from engine_tables import SmallTables
 from neighbour_changes import changed, lies_below, merges_below
@@ -173,6 +174,35 @@ def test_every_way_to_replace_a_person_lies_below_a_move(
         assert any(lies_below([change], move) for move in listed), (old, new)
         most = max(most, sum(change))
     assert max(sum(shift.by for shift in move) for move in listed) == most
+
+
+@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_every_way_to_replace_rows_of_a_mean_lies_below_a_move(rows: int, grows: bool) -> None:
+    """Rows that come move the sum further and bring the count back, as many as they are."""
+    listed = moves(visits(Mean("x", low=-4, high=6, step=1), rows, 1), "replace", grows)
+    for leave in range(rows + 1):
+        for come in range(rows + 1):
+            change = [[10 * (leave + come)], [abs(leave - come)]]
+            seen = [[by for by in each if by] for each in change]
+            assert any(lies_below(seen, move) for move in listed), (leave, come)
+    # It is tight: no move goes beyond all of them.
+    assert max(shift.by for move in listed for shift in move if shift.component == 0) == 20 * rows
+    assert max(shift.by for move in listed for shift in move if shift.component == 1) == rows
+
+
+@pytest.mark.parametrize(("low", "high"), [(-5, 5), (-2, 5)])
+def test_of_very_many_ways_to_replace_a_person_none_lies_above_the_moves(low: int, high: int) -> None:
+    """Twelve rows in twelve cells: more ways than are listed, so they are covered by larger ones."""
+    question = visits(Sum("x", low=low, high=high, step=1, by=("k",), keys=range(12)), 6, 6)
+    assert len(list(partitions(12, 12, 12))) > MOST_WAYS
+    listed, spreads = moves(question, "replace"), [(), *partitions(6, 6, 6)]
+    for old, new in product(spreads, spreads):
+        # In the same cells, or in others.
+        for kept in (new, (0,) * len(old) + new):
+            pairs = zip_longest(old, kept, fillvalue=0)
+            change = [high * max(a, b) - low * min(a, b) for a, b in pairs]
+            assert any(lies_below([[by for by in change if by]], move) for move in listed), (old, kept)
 
 
 def test_falling_rates_are_priced_by_their_worst_split() -> None:

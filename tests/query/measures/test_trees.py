@@ -173,6 +173,22 @@ def test_intervals_of_quantiles_cover(q: str) -> None:
     assert misses(Fraction(1, 10), q) <= 0.2
 
 
+def test_quantiles_that_hold_together_share_the_chance_to_miss() -> None:
+    """Of one cell by the union bound: they rest on the same counts. Of two cells, each has a share again."""
+    measure = dv.Quantiles("x", ("0.1", "0.5", "0.9"), low=0, high=99, step=1).checked(SCHEMA.table()).measure
+    noises = (Geometric("0.1"),) * len(measure.components())
+    cell = measure.released([(5,)] * 100).tolist()
+
+    def widths(cells: int, chance: Fraction, simultaneous: bool) -> list[Fraction]:
+        return [bar.high - bar.low for bar in measure.intervals([cell] * cells, noises, chance, simultaneous)]
+
+    assert widths(1, Fraction(3, 20), True) == widths(1, Fraction(1, 20), False)
+    assert widths(1, Fraction(1, 20), False) > widths(1, Fraction(3, 20), False)
+    # At most the sum of all six chances.
+    assert widths(2, Fraction(6, 40), True) <= widths(2, Fraction(1, 40), False)
+    assert widths(2, Fraction(6, 40), True) > widths(2, Fraction(1, 20), False)
+
+
 def test_an_interval_that_promises_too_much_is_caught() -> None:
     assert misses(Fraction(99, 100), "0.5") > 0.2
 
