@@ -12,7 +12,7 @@ import pytest
 import dovetail as dv
 from dovetail.errors import CostlyAnswer
 from dovetail.noise import DiscreteGaussian, Geometric
-from dovetail.pricing.costly_answers import _price
+from dovetail.pricing.costly_answers import _price, check_costly
 from dovetail.privacy import Remaining
 
 
@@ -103,3 +103,16 @@ def test_what_has_no_worst_case_costs_what_less_remains(
         charge=charge, standing=SimpleNamespace(remaining=left[0]), remaining=left[1]
     )
     assert _price(quote) == Fraction(price)
+
+
+def test_a_price_without_a_worst_case_is_asked_about_by_what_less_would_remain() -> None:
+    before, after = (Remaining.exactly(Fraction(each)) for each in ("3", "0.5"))
+    quote: Any = SimpleNamespace(
+        charge=dv.privacy_loss(DiscreteGaussian(3)).charge(),
+        payment=SimpleNamespace(within=Fraction(5), queries=None),
+        standing=SimpleNamespace(remaining=before, budget=dv.Budget.approximate(3, "1e-6")),
+        remaining=after, stored=None, affordable=True, asked=(None, None), level=Fraction(19, 20),
+    )  # fmt: skip
+    with pytest.raises(CostlyAnswer, match=r"costs epsilon 2\.5 \(3 remains\)") as caught:
+        check_costly(quote)
+    assert [each.epsilon for each in caught.value.remedies if hasattr(each, "epsilon")] == ["2.5"]

@@ -145,6 +145,19 @@ def test_only_a_plan_of_these_data_that_protects_the_same_pays() -> None:
         quote(TABLE, dv.Count(), Payment.of(plan=plan), known, neighbours="replace")
 
 
+def test_an_accuracy_is_not_taken_from_a_plan_of_another_noise_or_of_the_whole_budget() -> None:
+    pay: dict[str, Any] = {"within": 20, "queries": 3}
+    sketch = quoted(dv.Count(), **pay)
+    assert sketch.plan is not None
+    other = Plan(1, dv.Geometric("0.05"), 3, dv.Charge.zero(), "add-remove")
+    whole, own = replace(sketch.plan, id=2, session=True), replace(sketch.plan, id=3)
+    assert (
+        quoted(dv.Count(), Standing(dv.Budget.pure(1), plans=(other, whole)), **pay).charge == sketch.charge
+    )
+    paid = quoted(dv.Count(), Standing(dv.Budget.pure(1), plans=(other, whole, own)), **pay)
+    assert (paid.plan, paid.charge, paid.errors()) == (own, dv.Charge.zero(), (20,))
+
+
 def test_the_errors_of_all_cells_at_once_are_wider() -> None:
     found = quoted(dv.Histogram("sex"), within=20)
     assert found.errors() == (20,)

@@ -144,6 +144,11 @@ def test_an_accuracy_of_many_tables_is_bought_where_it_leaves_most(tmp_path: Pat
             error = quote.asked[0].error(Fraction(19, 20))
             assert error is not None
             assert 29 <= error <= 30
+        # A delta pays for noise of another shape, which leaves more than the geometric.
+        question = joint.asked[0].question
+        plain = noises_reaching(question, Fraction(30), Fraction(19, 20))
+        cost = charge_of([question], [plain], "add-remove")
+        assert session.budget.remaining(cost).epsilon < left[1]
         few = session.quote(dv.Marginals("a", "b"), within=30)
         assert few.asked[0].question.measure.strategy == "joint"
         # With every row of a person counted, tables are joined.
@@ -151,13 +156,16 @@ def test_an_accuracy_of_many_tables_is_bought_where_it_leaves_most(tmp_path: Pat
         assert [each.strategy for each, _ in measure.alternatives("persons")] == ["joint"]  # type: ignore[attr-defined]
 
 
-def test_no_other_tree_keeps_an_accuracy_for_less(tmp_path: Path) -> None:
-    within = 20
-    with opened(tmp_path, budget=dv.Budget.pure(100)) as session:
+@pytest.mark.parametrize("persons", [{}, {"unit": "p", "max_rows": 3}], ids=["rows", "persons"])
+def test_no_other_tree_keeps_an_accuracy_for_less(tmp_path: Path, persons: dict[str, Any]) -> None:
+    within, people = 20, DATA.append_column("p", pyarrow.array([row % 20 for row in range(60)]))
+    given = {"schema": SCHEMA, "budget": dv.Budget.pure(100), "ledger": tmp_path / "rows.ledger"}
+    with dv.Session(people, name="rows", **given, **persons) as session:
         asked = dv.Ranges("x", low=0, high=199, step=1)
         quote = session.quote(asked, within=within)
         question = quote.asked[0].question
-        for measure, _ in question.measure.alternatives("add-remove"):
+        whole = "persons" if persons else "add-remove"
+        for measure, _ in question.measure.alternatives(whole):
             noises = noises_reaching(replace(question, measure=measure), Fraction(within), Fraction(19, 20))
             other = charge_of([replace(question, measure=measure)], [noises], "add-remove")
             assert quote.charge.epsilon_units <= other.epsilon_units * 1.01  # type: ignore[operator]

@@ -16,6 +16,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.noise import Geometric
+from dovetail.pricing.composition import charge_of
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.pricing.stretching import component_noises
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours
@@ -163,3 +164,14 @@ def test_no_neighbour_moves_more_than_declared(by: tuple[str, ...], root: bool) 
         for component in range(len(units(question))):
             most = max(shift.by for move in allowed for shift in move if shift.component == component)
             assert (component, most) in reached or rule == "replace"
+
+
+def test_a_replaced_value_is_not_charged_as_if_both_sums_moved_furthest_at_once() -> None:
+    """The sum moves furthest from one end to the other, where the sum of squares stays."""
+    width = 40
+    question = dv.Variance("x", 0, width, 1).checked(SCHEMA.table())
+    charge = charge_of([question], [component_noises(question, Geometric(1))], "replace")
+    centred = [2 * x - width for x in range(width + 1)]
+    # Squares are released as 2z² - R², so they move by twice the difference.
+    worst = max(abs(z - w) / width + 2 * abs(z * z - w * w) / width**2 for z in centred for w in centred)
+    assert worst <= charge.epsilon <= worst + 1 / 8

@@ -167,6 +167,11 @@ def test_a_column_of_one_value_has_residuals_that_nothing_moves(tmp_path: Path, 
         assert len(answer.noises) == 4  # the total, either column, and both
 
 
+def test_what_is_asked_is_put_in_words() -> None:
+    said = [dv.Marginals("a", "b", "c", way=way).checked(SCHEMA.table()).measure.words() for way in (2, 3)]
+    assert said == ["3 tables of a, b, c", "one table of a, b, c"]
+
+
 def test_persons_and_many_columns_are_not_measured_as_residuals(tmp_path: Path) -> None:
     data = pyarrow.table({"p": [1], "a": ["x"], "b": [0], "c": [0]})
     with dv.Session(
