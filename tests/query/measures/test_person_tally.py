@@ -91,6 +91,8 @@ def test_no_neighbour_moves_more_than_is_charged_and_one_moves_all_of_it(
 def test_the_question_is_read_back_and_is_the_same_whatever_the_session_uses(tmp_path: Path) -> None:
     asked = question(5, 2)
     assert read_question(asked.to_dict()) == asked
+    assert asked.measure.words() == "rows per person, and cells by ward"
+    assert question(5, None, ()).measure.words() == "rows per person"
     table = pyarrow.table({"id": ["a", "a", "b"], "ward": ["x", "y", "x"]})
     place, budget = tmp_path / "t.ledger", dv.Budget.pure(9)
     given = {"name": "t", "schema": SCHEMA, "ledger": place, "unit": "id"}
