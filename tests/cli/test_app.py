@@ -67,6 +67,25 @@ def test_help_and_version_load_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@pytest.mark.parametrize(
+    "words", ["version", "release adult --by sex --within 10 --budget epsilon=1"], ids=["version", "release"]
+)
+def test_a_command_ends_without_a_search_for_garbage_and_without_a_word(words: str, tmp_path: Path) -> None:
+    code = (
+        "import gc, sys; from dovetail.cli import main\n"
+        "gc.callbacks.append(lambda phase, told: told['generation'] < 2 or sys.stderr.write('searched'))\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words.split()],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT | {"XDG_DATA_HOME": str(tmp_path)},
+    )
+    # DuckDB's bindings would report what nobody cleared.
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("word", ["nothing", "--nothing", "ledger"])
 def test_wrong_usage_is_exit_code_2(run, word: str) -> None:
     assert run(word, code=2).stdout == ""

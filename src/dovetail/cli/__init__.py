@@ -5,6 +5,7 @@ Each command lives in a file of `commands` and imports what it needs when it run
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 
@@ -17,6 +18,8 @@ _RARE_COLLECTION = 400_000
 def main() -> None:
     """Run the command line and leave with its exit code."""
     gc.set_threshold(_RARE_COLLECTION)
+    # At its end Python looks for garbage twice, before and after it unloads modules: once will do.
+    atexit.register(gc.disable)
     from .app import app_for
 
     app_for(sys.argv[1:])(prog_name="dovetail")
