@@ -73,7 +73,8 @@ def _one_statement_cache() -> Iterator[None]:
 def _one_duckdb() -> Iterator[None]:
     """Start DuckDB once a process and give each engine an empty database in it: to start it takes 40 ms.
 
-    A file of DuckDB's own is attached under a name that an instance knows only once, so it gets its own.
+    A file of DuckDB's own is attached under a name that an instance knows only once, and a value in a Parquet
+    file may end the instance that reads it: such engines start their own.
     """
     from dovetail.engines import duckdb
 
@@ -91,7 +92,7 @@ def _one_duckdb() -> Iterator[None]:
         return made
 
     def opening(engine: Any, source: Any) -> None:
-        here.alone = source.format == "duckdb"
+        here.alone = source.format in ("duckdb", "parquet") and not source.shipped
         opened(engine, source)
 
     with pytest.MonkeyPatch.context() as patch:
