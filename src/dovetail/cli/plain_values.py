@@ -12,26 +12,38 @@ from typing import Any
 from typer import Typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-# No value that a validator returns.
-_UNDECIDED = object()
+
+def _processed(self: Any, ctx: Any, value: Any) -> Any:
+    """Return the value as the command gets it; of a plain one, what Typer's validator would return."""
+    several = self.multiple or self.nargs == -1
+    # Only the versions of Typer that use pydantic have it; to the others, a text is plain already.
+    wanted = getattr(getattr(self, "type_descriptor", None), "annotation", None)
+    if self.required and not value:
+        plain = False
+    elif value is None:
+        plain, value = True, () if several else None
+    elif several:
+        listed = wanted == list[str] and isinstance(value, (list, tuple))
+        plain = listed and all(type(each) is str for each in value)
+        value = list(value) if plain else value
+    else:
+        kept = wanted is str or (isinstance(wanted, type) and issubclass(wanted, Enum))
+        plain = kept and type(value) is wanted
+    if not plain:
+        return super(type(self), self).process_value(ctx, value)
+    return value if self.callback is None else self.callback(ctx, self, value)
 
 
 class PlainOption(TyperOption):
     """An option whose plain values need no validator."""
 
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        """Return the value as the command gets it."""
-        plain = _plain(self, value)
-        return super().process_value(ctx, value) if plain is _UNDECIDED else _called(self, ctx, plain)
+    process_value = _processed
 
 
 class PlainArgument(TyperArgument):
     """An argument whose plain values need no validator."""
 
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        """Return the value as the command gets it."""
-        plain = _plain(self, value)
-        return super().process_value(ctx, value) if plain is _UNDECIDED else _called(self, ctx, plain)
+    process_value = _processed
 
 
 class PlainCommand(TyperCommand):
@@ -64,25 +76,7 @@ def make_plain(app: Typer) -> None:
 def _taken_plainly(parameters: list[Any]) -> list[Any]:
     plain: dict[type, type] = {TyperOption: PlainOption, TyperArgument: PlainArgument}
     for parameter in parameters:
-        parameter.__class__ = plain.get(type(parameter), type(parameter))
+        # A switch that is on or off has no validator.
+        if type(parameter.default) is not bool:
+            parameter.__class__ = plain.get(type(parameter), type(parameter))
     return parameters
-
-
-def _plain(parameter: TyperOption | TyperArgument, value: Any) -> Any:
-    """Return what Typer's validator would make of a plain value."""
-    several = parameter.multiple or parameter.nargs == -1
-    if parameter.required and not value:
-        return _UNDECIDED
-    if value is None:
-        return () if several else None
-    # Only the versions of Typer that use pydantic have it; to the others, a text is plain already.
-    wanted = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    if several:
-        listed = wanted == list[str] and isinstance(value, (list, tuple))
-        return list(value) if listed and all(type(each) is str for each in value) else _UNDECIDED
-    kept = wanted is str or (isinstance(wanted, type) and issubclass(wanted, Enum))
-    return value if kept and type(value) is wanted else _UNDECIDED
-
-
-def _called(parameter: TyperOption | TyperArgument, context: Any, value: Any) -> Any:
-    return value if parameter.callback is None else parameter.callback(context, parameter, value)
