@@ -167,3 +167,14 @@ def test_a_chance_lies_between_0_and_1(chance: float) -> None:
 def test_weights_must_be_finite() -> None:
     with pytest.raises(InvalidParameter, match="weights from"):
         NoiseSum([Term(float("nan"), Geometric(1))])
+
+
+def test_noise_on_a_coarser_grid_has_the_masses_of_its_nearest_whole_numbers() -> None:
+    """Summed one by one; halves go towards 0."""
+    noise, width = cut(Geometric("0.05")), 0.125
+    places = np.ceil(np.arange(noise.reach + 1) * width - 0.5).astype(int)
+    one_by_one = np.bincount(places, noise.masses())
+    one_by_one[0] += noise.masses()[1:][places[1:] == 0].sum()  # from the other side
+    found = noise.rounded(width)
+    assert np.allclose(found[: len(one_by_one)], one_by_one, rtol=1e-9, atol=1e-15)
+    assert found[len(one_by_one) :].sum() < 1e-20
