@@ -153,7 +153,7 @@ class Decay:
     def _tail(self, x: Fraction | int, known: Constants) -> arb:
         number = bisect_right(self.starts, x) - 1  # `find`, without a call: a sampler asks for many tails
         start, end, rate, level = known.rationals[number]
-        unit, point = known.units[number], _rational(x)
+        unit, point = known.units[number], fmpq(x.numerator, x.denominator)
         here = (-arb(level + rate * (point - start))).exp() * known.factors[number]
         if end is None:
             scaled = 1 / unit

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,16 +67,8 @@ class Outline(NamedTuple):
     parting: Floors | None
 
 
-def _outlines(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> Iterator[Outline]:
-    """Give the outlines of all blocks from number 1 on."""
-    for first in count(1, _AT_ONCE):
-        yield from _outlines_from(first, blocks, row_of_run, checks)
-
-
-def _outlines_from(
-    first: int, blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks
-) -> Iterator[Outline]:
-    """Give the outlines of some blocks, made together: one after another takes three times as long."""
+def _outlines(first: int, blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> list[Outline]:
+    """Return the outlines of some blocks, made together: one after another takes three times as long."""
     # One more: the number that parts the last block lies between its tail and the next one.
     segments, begins = zip(*blocks.from_block(first, _AT_ONCE + 1), strict=True)
     rows = [row_of_run[segment.run] if segment.bits else 0 for segment in segments[:-1]]
@@ -85,6 +77,7 @@ def _outlines_from(
     with precision(LADDER[0] + 32):
         between = [parted(*each) for each in zip(balls[:-1], balls[1:], shares, strict=True) if each[2]]
     sure, sure_between = floors_of(balls[:-1]), iter(floors_of(between))
+    outlines = []
     for block, segment, begin, row, share, floor in zip(
         count(first), segments, begins, rows, shares, sure, strict=False
     ):
@@ -92,7 +85,8 @@ def _outlines_from(
         if row:
             apart = next(sure_between) or floors(parting(blocks.tail_ball, block, share))
         floor = floor or floors(partial(blocks.law.tail_ball, begin))
-        yield Outline(block, begin, (1 << segment.bits) - 1, row, floor, apart)
+        outlines.append(Outline(block, begin, (1 << segment.bits) - 1, row, floor, apart))
+    return outlines
 
 
 def _tail_balls(law: Law, points: Sequence[int], bits: int) -> list[Any]:
@@ -106,7 +100,8 @@ def thresholds(blocks: Blocks, row_of_run: tuple[int, ...], checks: Checks) -> t
     # Outwards from 0; left of 0 they are floors of tails, right of 0 of what is left of 1.
     floors_outwards: list[Floors] = []
     spans = [Span(0, 0, 0)]
-    for each in _outlines(blocks, row_of_run, checks):
+    outlines = (_outlines(first, blocks, row_of_run, checks) for first in count(1, _AT_ONCE))
+    for each in chain.from_iterable(outlines):
         floors_outwards.append(each.floors)
         if each.floors[1] < _FAR:
             spans.append(Span(each.begin, 0, 0))
