@@ -130,6 +130,6 @@ def test_a_curator_without_a_grant_looks_and_is_not_refused(
     page = signed_in(service, "carl", "design/adult")
     page.locator("[data-state=certified]").wait_for(state="attached")
     page.wait_for_load_state("networkidle")
-    page.get_by_text("Analysts with a grant for adult open plans.").wait_for()
+    page.get_by_text("Analysts with a grant for adult can open plans.").wait_for()
     assert page.get_by_role("button", name="Open this plan").count() == 0
     assert page.get_by_role("alert").count() == 0
