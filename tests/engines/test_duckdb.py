@@ -91,6 +91,14 @@ def ask(source: Source, query: Count, *declared: Column) -> list[int]:
         engine.close()
 
 
+def test_a_lazy_frame_of_polars_is_refused_with_what_to_do() -> None:
+    with pytest.raises(InvalidParameter) as refused:
+        connect(Source.of(polars.LazyFrame({"age": [40]}), name="people"))
+    assert refused.value.parameter == "source"
+    assert "collect()" in str(refused.value)
+    assert "sink_parquet" in str(refused.value)
+
+
 def test_every_source_gives_the_same_true_aggregates(tmp_path: Path) -> None:
     seen = 0
     # CSV declares no types: without this, "height IS NULL" would ask about texts.

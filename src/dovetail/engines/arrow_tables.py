@@ -29,6 +29,13 @@ def arrow_table(data: Any) -> tuple[Any, set[str]]:
         return data, set()
     if root == "pandas" and hasattr(data, "columns"):
         return _from_pandas(data)
+    if root == "polars" and type(data).__name__ == "LazyFrame":
+        raise InvalidParameter(
+            "source",
+            "LazyFrame",
+            "rows, not a plan that makes them",
+            "Call collect() on it, or write it with sink_parquet() and give the path.",
+        )
     if root == "polars" and hasattr(data, "columns"):
         return _from_polars(data), set()
     raise InvalidParameter(
