@@ -63,6 +63,48 @@ def test_the_place_of_a_vintage_outlives_a_change_by_a_worker_that_has_not_heard
     assert (said["title"], said["vintages"]) == ("Visits", {"February": place})
 
 
+@pytest.fixture
+def rich(clinic: Any) -> Any:
+    """Return the service with an analyst who can pay for answers that are nearly exact."""
+    clinic.ledger.set_budget("visits", Budget.pure(200), reason="a test")
+    clinic.ledger.people.grant("ann", "visits", Budget.pure(200))
+    return clinic
+
+
+def nearly_exact(house: Any, label: str) -> int:
+    body = COUNT | {"vintages": [label], "pay": {"spend": {"epsilon": "60"}}}
+    given = house.ann.post("/v1/datasets/visits/answers", body)
+    assert given.status_code == 200, given.text
+    return int(given.json()["answers"][0]["released"][0][0])
+
+
+@pytest.mark.parametrize("label", ["fe\u0301vrier", "f\u00e9vrier"], ids=["decomposed", "composed"])
+@pytest.mark.parametrize("declared", ["fe\u0301vrier", "f\u00e9vrier"], ids=["decomposed", "composed"])
+def test_no_spelling_of_a_label_leads_to_the_rows_of_another_vintage(
+    rich: Any, declared: str, label: str
+) -> None:
+    source = {"root": "data", "path": "visits-February.csv"}
+    made = rich.carl.post("/v1/datasets/visits/vintages", {"label": declared, "source": source})
+    assert (made.status_code, made.json()["label"]) == (201, "f\u00e9vrier")
+    assert nearly_exact(rich, label) == 8
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_worker_that_has_not_heard_of_a_new_vintage_reads_its_own_rows(
+    rich: Any, monkeypatch: pytest.MonkeyPatch, early: bool
+) -> None:
+    monkeypatch.setattr("dovetail.service.served_datasets._FRESH", 3600)
+    if early:
+        refused = rich.ann.post("/v1/datasets/visits/quotes", COUNT | {"vintages": ["February"]})
+        assert (refused.status_code, refused.json()["parameter"]) == (400, "vintage")
+    place = {"root": "data", "path": "visits-February.csv"}
+    with Ledger.open(rich.ledger.place) as another_worker:
+        another_worker.catalogue.declare_vintage(
+            "visits", "February", lambda said: {**said, "vintages": {"February": place}}
+        )
+    assert nearly_exact(rich, "February") == 8
+
+
 def test_a_disjoint_dataset_says_how_a_vintage_is_named(clinic: Any) -> None:
     assert declare(clinic, "visits", "January", complete=True).status_code == 201
     assert clinic.carl.send("PATCH", "/v1/datasets/visits", json={"disjoint": True}).status_code == 200

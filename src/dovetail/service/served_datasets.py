@@ -6,7 +6,7 @@ has changed, which is asked at most twice a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
@@ -148,7 +148,8 @@ class ServedDatasets:
         schema = kept_schema(entry.said.get("schema", ""))
 
         def opened(vintages: tuple[str, ...] = ()) -> Session:
-            return opened_session(entry.name, entry.said, schema, self._ledger, self._settings, vintages)
+            said = self._with_places(entry, vintages) if vintages else entry.said
+            return opened_session(entry.name, said, schema, self._ledger, self._settings, vintages)
 
         try:
             return ServedDataset(entry, schema, opened(), opened)
@@ -156,6 +157,16 @@ class ServedDatasets:
             # What the driver says may hold an address or a path; which dataset it is, the operator may know.
             self._report(error.code)
             return ServedDataset(entry, schema, None, opened, "The data cannot be read at present.")
+
+    def _with_places(self, entry: Entry, vintages: tuple[str, ...]) -> Mapping[str, Any]:
+        """Return what is said of a dataset, with where the rows of these vintages are now.
+
+        Another worker may just have declared one, and it would be read where the dataset is. It is recorded
+        as declared together with its place, so the place of one that is declared is there to be read next.
+        """
+        self._ledger.catalogue.account(entry.name).about(*vintages)
+        places = self._ledger.catalogue.entry(entry.name).said.get("vintages", {})
+        return {**entry.said, "vintages": places}
 
     def close(self) -> None:
         """Let go of all data."""

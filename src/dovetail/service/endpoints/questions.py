@@ -12,6 +12,7 @@ from dovetail.answers import Answer, Quote
 from dovetail.answers.select_layout import laid_out
 from dovetail.errors import BudgetExceeded
 from dovetail.ledger import DatasetAccount
+from dovetail.ledger.text import composed
 from dovetail.query import Workload
 from dovetail.query.sql import Selection
 from dovetail.release.account import PlanState
@@ -61,7 +62,8 @@ class Asker:
         self, service: Service, caller: Caller, served: ServedDataset, vintages: Sequence[str] = ()
     ) -> None:
         self.service, self.caller, self.served = service, caller, served
-        self.vintages = tuple(dict.fromkeys(vintages))
+        # As they were declared: another spelling of a label would not find the place of its rows.
+        self.vintages = tuple(dict.fromkeys(composed("vintage", each) for each in vintages))
         self.session = served.session_of(caller, self.vintages)
         self._limits = service.settings.limits
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 
 from dovetail.errors import InvalidParameter
 from dovetail.ledger import DatasetAccount
+from dovetail.ledger.text import composed
 from dovetail.ledger.vintages import Vintage
 from dovetail.service import forms
 from dovetail.service.authentication import Caller, in_role, signed_in
@@ -58,18 +59,19 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> VintageForm:
-        served = service.visible(caller, name)
+        served, label = service.visible(caller, name), composed("label", body.label)
         account = service.ledger.catalogue.account(served.entry.name)
-        if any(each.label == body.label for each in account.vintages()):
-            raise InvalidParameter("label", body.label, "a label that this dataset does not have yet")
+        if any(each.label == label for each in account.vintages()):
+            raise InvalidParameter("label", label, "a label that this dataset does not have yet")
         if body.source is None:
-            account.declare_vintage(body.label, complete=body.complete, by=caller.name)
+            account.declare_vintage(label, complete=body.complete, by=caller.name)
         else:
-            _declare_at(service, caller, served, body, dict(check_form(body.source, service.settings)))
+            source = dict(check_form(body.source, service.settings))
+            _declare_at(service, caller, served, label, source, body.complete)
         if body.version is not None:
-            account.set_version(body.version, vintage=body.label, by=caller.name)
+            account.set_version(body.version, vintage=label, by=caller.name)
         service.served.refresh(now=True)
-        return _shown(service, caller, service.visible(caller, name), _found(account, body.label))
+        return _shown(service, caller, service.visible(caller, name), _found(account, label))
 
     return once(request, caller, body.model_dump(), done)
 
@@ -92,16 +94,21 @@ def change(name: str, label: str, body: VintageChanges, request: Request) -> Rep
 
 
 def _declare_at(
-    service: Service, caller: Caller, served: ServedDataset, body: NewVintage, source: dict[str, Any]
+    service: Service,
+    caller: Caller,
+    served: ServedDataset,
+    label: str,
+    source: dict[str, Any],
+    complete: bool,
 ) -> None:
     """Declare a vintage with a place of its own, after looking that its rows can be read."""
     name = served.entry.name
     check_columns(opened_source(source, service.settings, name, served.schema), served.schema)
     service.ledger.catalogue.declare_vintage(
         name,
-        body.label,
-        lambda said: {**said, "vintages": {**said.get("vintages", {}), body.label: source}},
-        complete=body.complete,
+        label,
+        lambda said: {**said, "vintages": {**said.get("vintages", {}), label: source}},
+        complete=complete,
         by=caller.name,
     )
 
