@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -174,6 +174,38 @@ def test_simultaneous_bars_hold_all_cells_and_single_ones_do_not(kind: Kind) -> 
         outside["together"] += any(np.abs(found[table]).max() > together[table] for table in wanted.tables)
     limit = binom.isf(1e-9, runs, chance)
     assert outside["together"] <= limit < outside["alone"]
+
+
+@given(workloads(), st.sampled_from(KINDS), st.data())
+@settings(max_examples=60, deadline=None)
+@example(MarginalWorkload((2, 4), ((0, 1),)), "plain", None)
+def test_a_cell_of_any_table_errs_by_the_noises_that_its_estimate_adds_up(
+    wanted: MarginalWorkload, kind: Kind, data: st.DataObject | None
+) -> None:
+    """The weight of each released number is read off the estimate: one is 1 and all others are 0."""
+    strategy = Strategy.alike(kind, wanted, NOISES[0]) if data is None else chosen(kind, wanted, data)
+    within = sorted({part for table in wanted.tables for part in subsets(table)})
+    for columns in within if data is None else [data.draw(st.sampled_from(within))]:
+        expected = 0.0
+        for each, noise in zip(strategy.measured, strategy.noises, strict=True):
+            for place in np.ndindex(wanted.shape(each)):
+                released = {other: np.zeros(wanted.shape(other), int) for other in strategy.measured}
+                released[each][place] = 1
+                whole, below = strategy.exact_table(released, columns)
+                expected += (np.ravel(whole)[0] / below) ** 2 * noise.variance()
+        assert strategy.cell_error(columns).variance() == pytest.approx(expected)
+
+
+def test_exact_tables_of_a_million_rows_come_back() -> None:
+    """The denominators of these sizes, times the rows, are beyond 64 bits."""
+    wanted = MarginalWorkload.of_ways((50, 7, 12, 31, 9), 2)
+    strategy = Strategy.alike("joint", wanted, Geometric(1))
+    joint = np.zeros(wanted.sizes, int)
+    joint[1, 2, 3, 4, 5] = 10**6
+    truth = margins(wanted, joint)
+    for table in wanted.tables:
+        whole, below = strategy.exact_table(truth, table)
+        assert np.array_equal(whole, truth[table].astype(object) * below)
 
 
 def test_whole_residuals_are_residuals_times_the_cells() -> None:

@@ -145,7 +145,9 @@ class Strategy:
         for table, weight in zip(around, weights, strict=True):
             margin = wanted.margin(np.asarray(released[table], object), table, part)
             total = total + np.asarray(margin, object) * int(weight * common)
-        return whole_residual(total), wanted.cells(part) * int(sum(weights) * common)
+        # Of no columns, NumPy takes the sum out of its array, and 64 bits would not hold its multiples.
+        whole = whole_residual(np.asarray(total, object))
+        return whole, wanted.cells(part) * int(sum(weights) * common)
 
     def cell_error(self, columns: Columns) -> NoiseSum:
         """Return the law of the error of a cell of any table within a wanted one."""
