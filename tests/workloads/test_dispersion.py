@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -53,6 +53,7 @@ PRECISE = [
 
 
 @given(st.lists(st.integers(-3, 9), min_size=2, max_size=40), st.booleans())
+@example(values=[-3, 9], sample=True)
 @settings(max_examples=100, deadline=None)
 def test_without_noise_it_is_the_variance(values: list[int], sample: bool) -> None:
     estimated = PRECISE[sample]
@@ -62,6 +63,18 @@ def test_without_noise_it_is_the_variance(values: list[int], sample: bool) -> No
     assert estimated.deviation(count, total, squares) == pytest.approx(truth**0.5, abs=1e-6)
     bounds = estimated.interval(count, total, squares)
     assert bounds.low - 1e-9 <= truth <= bounds.high + 1e-9
+    assert bounds.low == pytest.approx(truth, abs=1e-6)
+    assert bounds.high == pytest.approx(truth, abs=1e-6)
+
+
+@pytest.mark.parametrize(("values", "sample"), [([4], False), ([-3, 9], True), ([2, 5], True)])
+@pytest.mark.parametrize("released", [1, 0, -1, -7])
+def test_a_count_that_noise_made_too_low_is_taken_as_the_fewest_rows(
+    values: list[int], sample: bool, released: int
+) -> None:
+    _, total, squares = numbers(values, -3, 9)
+    truth = float(np.var(values, ddof=int(sample)))
+    assert PRECISE[sample].variance(released, total, squares) == pytest.approx(truth, abs=1e-9)
 
 
 @pytest.mark.parametrize("sample", [False, True])

@@ -95,6 +95,25 @@ def test_signs_and_order_do_not_matter_and_more_is_wider(
     assert law.two_sided(chance) >= law.two_sided(min(chance * 2, Fraction(9, 10))) * 0.99
 
 
+@pytest.mark.parametrize("unit", [1000.0, 0.25, 1 / 4096])
+def test_multiples_of_any_unit_are_exact(unit: float) -> None:
+    """Terms of one unit are added without rounding: the bar is the least multiple that holds."""
+    terms = [Term(2 * unit, Geometric(2)), Term(5 * unit, DiscreteGaussian(1))]
+    bar = NoiseSum(terms).two_sided(0.05)
+    assert bar == unit * round(bar / unit)
+    assert direct_tail(terms, bar) <= 0.05 < direct_tail(terms, bar - unit)
+
+
+def test_a_unit_too_small_for_the_grid_is_rounded() -> None:
+    """One step of the unit at a time, the grid would not fit, and Chernoff's bound is a third too large."""
+    terms = [Term(300, Geometric(2)), Term(211 + 1 / 4096, DiscreteGaussian(1))]
+    law = NoiseSum(terms)
+    bar = law.two_sided(0.05)
+    assert direct_tail(terms, bar) <= 0.05
+    assert direct_tail(terms, bar * 0.98) >= 0.05 * 0.97
+    assert bar < 0.9 * law.chernoff(0.025)
+
+
 def test_a_normal_bar_is_too_short_far_out_where_ours_holds() -> None:
     terms = [Term(1, Geometric(1)), Term(0.7, Geometric(1))]
     law, chance = NoiseSum(terms), 1e-6

@@ -95,7 +95,7 @@ class Ratios:
         """Return the interval of a box: total and count each within its own bar, the count at least 1."""
         least, most = max(count - self._pivot.count_bar, 1), max(count + self._pivot.count_bar, 1)
         down, up = total - self._pivot.total_bar, total + self._pivot.total_bar
-        return self._cut(down / (least if down < 0 else most), up / (least if up > 0 else most))
+        return self._cut(min(down / least, down / most), max(up / least, up / most))
 
     def interval(self, total: int, count: int) -> Bounds:
         """Return bounds of the true ratio that hold but for the chance; never wider than the box.
