@@ -99,6 +99,19 @@ def test_a_lazy_frame_of_polars_is_refused_with_what_to_do() -> None:
     assert "sink_parquet" in str(refused.value)
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_generated_column_may_use_a_macro_of_its_database(tmp_path: Path, opened: bool) -> None:
+    database = duckdb.connect(tmp_path / "people.duckdb")
+    database.execute(
+        "CREATE MACRO twice(x) AS 2 * x; CREATE TABLE people (age INTEGER, doubled AS (twice(age)))"
+    )
+    database.execute("INSERT INTO people VALUES (20), (30)")
+    if not opened:
+        database.close()
+    data = database if opened else tmp_path / "people.duckdb"
+    assert ask(Source.of(data, name="people", table="people"), Count("doubled >= 50")) == [1]
+
+
 def test_every_source_gives_the_same_true_aggregates(tmp_path: Path) -> None:
     seen = 0
     # CSV declares no types: without this, "height IS NULL" would ask about texts.

@@ -55,8 +55,10 @@ _CSV = (
 # Beyond this, searching each group takes longer than planning a list.
 _LONGEST_SEARCH = 2_000
 
-# A macro of the database could take the place of a built-in function. A view may need its owner's macros.
-_NO_OTHERS = "SET search_path = 'system.main'"
+# A macro of the database could take the place of a built-in function, which is found first like this. A
+# generated column may need other macros, and a view even those.
+_BUILT_IN_FIRST = "SET search_path = {}"
+_HERE = "SELECT current_database(), current_schema()"
 
 
 class DuckDB:
@@ -131,7 +133,9 @@ class DuckDB:
         self._relation = table = catalogued(self._connection, name)
         stored = is_stored(self._connection, table)
         if stored:
-            self._connection.execute(_NO_OTHERS)
+            ((database, schema),) = self._connection.execute(_HERE).fetchall()
+            here = exp.table_(schema, database, quoted=True).sql("duckdb")
+            self._connection.execute(_BUILT_IN_FIRST.format(_literal(f"system.main,{here}")))
         return stored
 
     def _read_parquet(self, files: list[Path]) -> None:
