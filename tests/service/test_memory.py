@@ -121,7 +121,7 @@ def test_what_is_kept_open_for_callers_is_bounded(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(served_datasets, name, 8)
     entry: Any = SimpleNamespace(said={})
     session: Any = SimpleNamespace(on_behalf_of=lambda name, pacing: f"of {name}")
-    dataset = ServedDataset(entry, dv.Schema(), session, lambda vintages: session)
+    dataset = ServedDataset(entry, dv.Schema(), session, lambda vintages: session, [])
     for number in range(50):
         caller: Any = SimpleNamespace(name=f"a{number}", principal=SimpleNamespace(id=number))
         assert dataset.session_of(caller) == dataset.session_of(caller, (f"v{number}",)) == f"of a{number}"

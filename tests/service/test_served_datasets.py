@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.service import served_datasets
+from dovetail.service.settings import DeclaredDataset
 
 
 def test_what_another_worker_changes_is_seen(
@@ -71,3 +75,24 @@ def test_many_runs_are_kept_at_once_and_the_oldest_are_let_go(house: Any) -> Non
         list(pool.map(lambda number: served.keep_run(caller, str(number), None), range(64)))
     assert len(served.runs) == served_datasets._MOST_RUNS
     served.runs.clear()
+
+
+def test_a_reload_reads_where_the_settings_say_now_and_never_other_rows(started: Any, tmp_path: Path) -> None:
+    for name, number in (("before", 4), ("other", 7)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "visits.csv").write_text("ward\n" + "eyes\n" * number)
+    (tmp_path / "linked").symlink_to(tmp_path / "before")
+    schema = dv.Schema([dv.Column("ward", "text", values=["eyes", "heart"])])
+    place = {"root": "data", "path": "visits.csv"}
+    declared = DeclaredDataset("visits", place, dv.Budget.pure(3), schema=schema)
+    house = started(declared=(declared,), data_roots={"data": tmp_path / "before"})
+    service = house.app.service
+    body = {"question": {"ask": "count"}, "pay": {"spend": {"epsilon": "0.1"}}}
+    opened, statuses = [service.served.find("visits")], []
+    for roots in ({"data": "before"}, {"data": "linked"}, {"data": "other"}, {}, {"data": "before"}):
+        said = {name: tmp_path / folder for name, folder in roots.items()}
+        service.reload(replace(house.settings, data_roots=said))
+        opened.append(service.served.find("visits"))
+        statuses.append(house.ann.post("/v1/datasets/visits/answers", body).status_code)
+    assert [one is other for one, other in pairwise(opened)] == [True, False, False, False, False]
+    assert statuses == [200, 200, 503, 503, 200]

@@ -6,7 +6,7 @@ has changed, which is asked at most twice a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
@@ -33,12 +33,16 @@ _MOST_VINTAGES = 64
 
 @dataclass(slots=True)
 class ServedDataset:
-    """A dataset that is open; `sessions` are those of its analysts, which share its data."""
+    """A dataset that is open; `sessions` are those of its analysts, which share its data.
+
+    `places` are the roots and addresses in which the settings had its rows when it was opened.
+    """
 
     entry: Entry
     schema: Schema
     session: Session | None
     open_about: Callable[[tuple[str, ...]], Session]
+    places: Sequence[object]
     problem: str | None = None
     sessions: dict[tuple[int, tuple[str, ...]], Session] = field(default_factory=dict)
     by_vintages: dict[tuple[str, ...], Session] = field(default_factory=dict)
@@ -135,14 +139,15 @@ class ServedDatasets:
             self._changed = changed
 
     def reload(self, settings: Settings) -> None:
-        """Take new roots and connections, and try again what could not be opened."""
+        """Open again what lies in other roots and connections now, and what could not be opened."""
         self._settings = settings
         self.refresh(now=True)
 
     def _kept(self, entry: Entry) -> ServedDataset:
         """Return the dataset as it was opened before, or open it."""
-        before = self._by_number.get(entry.number)
-        if before is not None and before.session is not None and _same(before.entry, entry):
+        before, places = self._by_number.get(entry.number), _places(entry.said, self._settings)
+        usable = before is not None and before.session is not None and before.places == places
+        if before is not None and usable and _same(before.entry, entry):
             before.entry = entry
             return before
         schema = kept_schema(entry.said.get("schema", ""))
@@ -152,11 +157,11 @@ class ServedDatasets:
             return opened_session(entry.name, said, schema, self._ledger, self._settings, vintages)
 
         try:
-            return ServedDataset(entry, schema, opened(), opened)
+            return ServedDataset(entry, schema, opened(), opened, places)
         except DovetailError as error:
             # What the driver says may hold an address or a path; which dataset it is, the operator may know.
             self._report(error.code)
-            return ServedDataset(entry, schema, None, opened, "The data cannot be read at present.")
+            return ServedDataset(entry, schema, None, opened, places, "The data cannot be read at present.")
 
     def _with_places(self, entry: Entry, vintages: tuple[str, ...]) -> Mapping[str, Any]:
         """Return what is said of a dataset, with where the rows of these vintages are now.
@@ -178,6 +183,13 @@ def _same(one: Entry, other: Entry) -> bool:
     """Tell whether an open session still serves."""
     names = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours", "pacing", "vintages")
     return one.name == other.name and all(one.said.get(name) == other.said.get(name) for name in names)
+
+
+def _places(said: Mapping[str, Any], settings: Settings) -> list[object]:
+    """Return the roots and addresses that the settings name for the rows of a dataset and its vintages."""
+    forms = [said["source"], *said.get("vintages", {}).values()]
+    roots = [settings.data_roots.get(each["root"]) for each in forms if "root" in each]
+    return roots + [settings.connections.get(each["connection"]) for each in forms if "connection" in each]
 
 
 def opened_session(
