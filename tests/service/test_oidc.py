@@ -101,6 +101,14 @@ def test_without_a_provider_a_token_is_nobody(house: Any) -> None:
     assert asked(house, token(claims())).status_code == 401
 
 
+def test_a_provider_that_a_reload_leaves_out_is_no_longer_trusted(trusting: Any) -> None:
+    assert asked(trusting, token(claims())).status_code == 200
+    trusting.app.service.reload(replace(trusting.settings, oidc=None))
+    assert asked(trusting, token(claims())).status_code == 401
+    trusting.app.service.reload(replace(trusting.settings, oidc=PROVIDER))
+    assert trusting.app.service.tokens is not None
+
+
 def test_a_provider_speaks_https() -> None:
     with pytest.raises(InvalidParameter):
         replace(PROVIDER, issuer="http://login.example.org")

@@ -35,7 +35,7 @@ class Service:
         )
         self.served.refresh(now=True)
         self.pool = AnswerPool(settings.threads)
-        self.tokens = None if settings.oidc is None else Tokens(settings.oidc)
+        self.tokens = _tokens(settings)
         self.verified: tuple[float, Verified] | None = None
         self.verifying = Lock()
         self.ready_at = -_READY_AGAIN
@@ -75,6 +75,7 @@ class Service:
     def reload(self, settings: Settings) -> None:
         """Take settings that were read again."""
         self.settings = self.settings.renewed(settings)
+        self.tokens = _tokens(self.settings)
         self._rate = RateLimit(self.settings.limits.rate)
         set_pacing(self.settings, self.ledger)
         self.served.reload(self.settings)
@@ -84,3 +85,7 @@ class Service:
         self.pool.close()
         self.served.close()
         self.ledger.close()
+
+
+def _tokens(settings: Settings) -> Tokens | None:
+    return None if settings.oidc is None else Tokens(settings.oidc)
