@@ -105,6 +105,15 @@ def test_a_worker_that_has_not_heard_of_a_new_vintage_reads_its_own_rows(
     assert nearly_exact(rich, "February") == 8
 
 
+def test_a_name_that_is_refused_leaves_vintages_as_they_were(clinic: Any) -> None:
+    clinic.ledger.account("taken", budget=Budget.pure(1))
+    body = {"disjoint": True, "name": "taken"}
+    assert clinic.carl.send("PATCH", "/v1/datasets/visits", json=body).status_code == 400
+    assert clinic.carl.get("/v1/datasets/visits/vintages").json()["disjoint"] is False
+    assert clinic.carl.send("PATCH", "/v1/datasets/visits", json=body | {"name": "free"}).status_code == 200
+    assert clinic.carl.get("/v1/datasets/free/vintages").json()["disjoint"] is True
+
+
 def test_a_disjoint_dataset_says_how_a_vintage_is_named(clinic: Any) -> None:
     assert declare(clinic, "visits", "January", complete=True).status_code == 201
     assert clinic.carl.send("PATCH", "/v1/datasets/visits", json={"disjoint": True}).status_code == 200

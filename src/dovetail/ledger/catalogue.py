@@ -21,7 +21,7 @@ from .allotted_account import AllottedAccount
 from .balances import budget_of, most_spent
 from .principals import by_whom, named_number
 from .record_writer import RecordWriter
-from .registry import find, first_name
+from .registry import find, first_name, rename
 from .schema import datasets, events
 from .schema import ledger as head_row
 from .store import Store
@@ -110,6 +110,17 @@ class Catalogue:
         with self._store.writing() as writer:
             number = find(writer.connection, name)
             _amend(writer, number, changed, named_number(writer.connection, by))
+
+    def settle(
+        self, name: str, *, disjoint: bool = False, rename_to: str | None = None, by: str | None = None
+    ) -> None:
+        """Declare the vintages of a dataset disjoint, rename it, or both: all that is asked, or nothing."""
+        with self._store.writing() as writer:
+            number, who = find(writer.connection, name), named_number(writer.connection, by)
+            if disjoint:
+                vintages.declare_disjoint(writer, number, who)
+            if rename_to is not None:
+                rename(writer, number, rename_to, who)
 
     def declare_vintage(
         self, name: str, label: str, changed: Change, *, complete: bool = False, by: str | None = None

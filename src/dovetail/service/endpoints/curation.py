@@ -193,11 +193,11 @@ def change(name: str, body: Changes, request: Request) -> Reply[DatasetForm]:
     # What may be refused comes first.
     if "answers" in said:
         choice("answers", said["answers"], ANSWERS)
-    if "disjoint" in said:
+    if "disjoint" in said or "name" in said:
         with noted_warnings():
-            service.ledger.catalogue.account(name).declare_disjoint(by=caller.name)
-    if "name" in said:
-        service.ledger.rename(name, said["name"], by=caller.name)
+            service.ledger.catalogue.settle(
+                name, disjoint="disjoint" in said, rename_to=said.get("name"), by=caller.name
+            )
     if "answers" in said:
         service.ledger.set_policy(name, answers=said["answers"], by=caller.name)
     if about:
