@@ -136,7 +136,7 @@ def test_a_plan_is_paid_once_and_gives_its_answers_free(account: DatasetAccount,
     plan = account.open_plan("design", Charge.approximate("0.5"), 3, "ann")
     for number in range(3):
         assert isinstance(account.reserve(asked(f"count {number}", plan=plan.id)), Reservation)
-    with pytest.raises(BudgetExceeded, match="all 3 answers"):
+    with pytest.raises(BudgetExceeded, match="All 3 answers"):
         account.reserve(asked("count 3", plan=plan.id))
     assert account.spent() == Charge.approximate("0.5")
     (kept,) = account.plans()
