@@ -95,7 +95,7 @@ def test_a_lazy_frame_of_polars_is_refused_with_what_to_do() -> None:
     with pytest.raises(InvalidParameter) as refused:
         connect(Source.of(polars.LazyFrame({"age": [40]}), name="people"))
     assert refused.value.parameter == "source"
-    assert "collect()" in str(refused.value)
+    assert "Collect it into a frame" in str(refused.value)
     assert "sink_parquet" in str(refused.value)
 
 

@@ -34,7 +34,7 @@ def arrow_table(data: Any) -> tuple[Any, set[str]]:
             "source",
             "LazyFrame",
             "rows, not a plan that makes them",
-            "Call collect() on it, or write it with sink_parquet() and give the path.",
+            "Collect it into a frame first, or write it to a Parquet file and give the path.",
         )
     if root == "polars" and hasattr(data, "columns"):
         return _from_polars(data), set()
