@@ -96,7 +96,7 @@ def test_a_lazy_frame_of_polars_is_refused_with_what_to_do() -> None:
         connect(Source.of(polars.LazyFrame({"age": [40]}), name="people"))
     assert refused.value.parameter == "source"
     assert "Collect it into a frame" in str(refused.value)
-    assert "sink_parquet" in str(refused.value)
+    assert "Parquet file" in str(refused.value)
 
 
 @pytest.mark.parametrize("opened", [False, True])
