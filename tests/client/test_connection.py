@@ -165,6 +165,7 @@ def test_every_error_is_read_back() -> None:
         assert type(again) is type(error)
         assert again.to_dict() == error.to_dict()
         assert str(again) == str(error)
+        assert again.__dict__ == error.__dict__
     assert read_remedy({"remedy": "never-heard-of"}) is None
     assert type(read_error({"code": "not-found", "detail": "No."})) is errors.DovetailError
 

@@ -18,6 +18,7 @@ from dovetail.errors import (
     MissingPrice,
     Place,
     UnsupportedSQL,
+    UpdatesExhausted,
     shown,
 )
 from dovetail.errors.remedies import ChoosePayment, Give, LeaveOut
@@ -88,6 +89,11 @@ def test_a_budget_error_carries_both_sides() -> None:
     assert str(again) == "Not enough."
     assert (again.requested, again.remaining) == (1, Fraction(1, 2))
     assert again.to_dict()["remaining"] == "1/2"
+
+
+def test_an_amount_that_nobody_told_is_null_and_not_the_word_none() -> None:
+    told = UpdatesExhausted("Used.", asked=3, updates=2).to_dict()
+    assert (told["requested"], told["remaining"], told["asked"], told["updates"]) == (None, None, 3, 2)
 
 
 @pytest.mark.parametrize(

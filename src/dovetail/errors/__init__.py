@@ -213,8 +213,15 @@ class BudgetExceeded(DovetailError):
         self.remaining = remaining
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready form; both amounts as they print."""
-        return super().to_dict() | {"requested": str(self.requested), "remaining": str(self.remaining)}
+        """Return a JSON-ready form; both amounts as they print, null where there is none.
+
+        >>> BudgetExceeded("", requested=2).to_dict()["requested"], BudgetExceeded("").to_dict()["remaining"]
+        ('2', None)
+        """
+        amounts = {"requested": self.requested, "remaining": self.remaining}
+        return super().to_dict() | {
+            name: None if amount is None else str(amount) for name, amount in amounts.items()
+        }
 
 
 class UpdatesExhausted(BudgetExceeded):
@@ -230,6 +237,10 @@ class UpdatesExhausted(BudgetExceeded):
         super().__init__(problem, *fixes)
         self.asked = asked
         self.updates = updates
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready form."""
+        return super().to_dict() | {"asked": self.asked, "updates": self.updates}
 
 
 class DataError(DovetailError):
