@@ -7,6 +7,7 @@ from math import exp
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
 import loss_oracle as oracle
 from dovetail.noise import (
@@ -18,7 +19,7 @@ from dovetail.noise import (
     Staircase,
 )
 from dovetail.privacy import ORDERS, privacy_loss
-from dovetail.privacy.covering import covering_noise, covers
+from dovetail.privacy.covering import _from_below, covering_noise, covers
 
 
 def hockey_stick(noise: IntegerNoise, shift: int, epsilon: float) -> float:
@@ -54,6 +55,19 @@ def test_a_gaussian_grows_by_hardly_more_than_the_shift(shift: int) -> None:
     wide = covering_noise(noise, shift)
     assert isinstance(wide, DiscreteGaussian)
     assert shift < wide.sigma / 20 < shift * 1.002
+
+
+@pytest.mark.parametrize("first", [1, 2, 700, 3000, 6000])
+def test_what_a_plan_has_paid_is_never_overstated(first: int) -> None:
+    """Of tens of thousands of losses, what is allowed for rounding exceeds the margin of the comparison."""
+    noise = DiscreteGaussian(1000)
+    atoms = privacy_loss(noise).forward.single
+    assert atoms is not None
+    epsilon = (2 * first - 1) / (2 * 1000**2)  # the loss at first - 1; the outputs beyond it lose more
+    told = float(_from_below(atoms).least_deltas(np.array([epsilon]))[0])
+    beyond, moved = noise.tail_ball(first, 300), noise.tail_ball(first + 1, 300)
+    exact = float((beyond - arb(epsilon).exp() * moved).mid())
+    assert exact * (1 - 1e-7) < told < exact
 
 
 @pytest.mark.parametrize("sigma", [3000, 20_000, 10**9])

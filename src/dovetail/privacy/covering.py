@@ -62,7 +62,7 @@ def covers(noise: IntegerNoise, wide: IntegerNoise, shift: int) -> bool:
     "At least" for every epsilon at once: the hockey-stick divergence of the first lies above the second's.
     Both are convex in exp(epsilon), and the first is linear between its own losses, so it is enough to look
     there. At the largest loss both vanish, being bounded by the steepest rate; by symmetry epsilon >= 0 is
-    enough. The margin is far above the error of either figure; a tie counts as not covered.
+    enough. The first one errs downwards and the second upwards; a tie counts as not covered.
     Of a loss without an upper end, which only the Gaussian has, a delta of 1e-30 is as good as none: a charge
     counts 1e-18. Its Rényi figures at whole orders need no looking, being order·(shift/sigma)²/2.
     """
@@ -75,7 +75,7 @@ def covers(noise: IntegerNoise, wide: IntegerNoise, shift: int) -> bool:
     assert atoms is not None
     paid = _from_below(atoms)
     knots = np.append(0.0, paid.values[(paid.values > 0) & (paid.values < float(base.worst))])
-    known = paid.deltas(knots)
+    known = paid.least_deltas(knots)
     if base.worst == inf:
         knots, known = knots[known >= _NOTHING], known[known >= _NOTHING]
     return bool(np.all(other.forward.deltas(knots) <= known * (1 - _MARGIN)))
@@ -84,7 +84,7 @@ def covers(noise: IntegerNoise, wide: IntegerNoise, shift: int) -> bool:
 def _from_below(atoms: Atoms) -> Curve:
     """Return delta(epsilon) of a loss with every range of losses moved to its lower end.
 
-    A smaller loss has a smaller delta, so this errs downwards, but for rounding.
+    A smaller loss has a smaller delta, so this errs downwards, but for rounding; see `least_deltas`.
     """
     ranges = atoms.all_ranges()
     order = np.argsort(ranges.low, kind="stable")

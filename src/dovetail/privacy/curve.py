@@ -65,6 +65,10 @@ class Curve:
         found = np.nextafter((tail + LEAST_MASS) * (1 + self._excess) + self.constant, inf)
         return np.minimum(np.where(beyond, self.constant, found), 1.0)
 
+    def least_deltas(self, epsilons: Floats) -> Floats:
+        """Return a lower bound on delta at each epsilon, of masses and values that err by rounding alone."""
+        return self.deltas(epsilons) * (1 - 2 * self._excess)
+
     def epsilon(self, delta: float) -> float:
         """Return an upper bound on the least epsilon from `start` on with at most `delta`, never below 0.
 
