@@ -54,6 +54,24 @@ def test_bounds_come_from_the_schema_and_whole_numbers_need_no_step(run, people:
     assert "None" not in refused
 
 
+def test_of_bounds_that_are_missing_only_those_are_asked_for(run, people: Path) -> None:
+    columns = '[columns.region]\ntype = "text"\n[columns.height]\ntype = "number"\nlow = 0\nhigh = 2\n'
+    columns += '[columns.joined]\ntype = "date"\n[columns.paid]\ntype = "number"\nreviewed = false\n'
+    people.with_suffix(".toml").write_text('schema = "dovetail.schema/1"\n' + columns)
+    people.write_text("region,height,joined,paid\nnorth,1.7,2024-02-29,5\n")
+    asked = ("release", str(people), "--epsilon", "1", "--budget", "epsilon=9")
+    told = [
+        ("--mean", "height", "The step of height is not public.", "add --step 1, or declare it"),
+        ("--median", "joined", "The bounds of joined are not public.", "add --low 2024-01-01"),
+        ("--mean", "region", "The type of region is text", "Name another column."),
+        ("--mean", "paid", "not yet reviewed", "schema confirm"),
+    ]
+    for option, column, problem, hint in told:
+        refused = " ".join(run(*asked, option, column, code=2).stderr.split())
+        assert problem in refused
+        assert hint in refused
+
+
 def test_spreads_are_asked_like_means(run, people: Path) -> None:
     people.with_suffix(".toml").write_text(AGES)
     asked = ("release", "people.csv", "--epsilon", "1")

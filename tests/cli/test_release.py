@@ -278,6 +278,11 @@ def test_zeta_never_stands_without_the_worst_case(run) -> None:
             ("--max-rows", "4", "--within", "5"),
             "max-rows='4' must be given together with a unit. Hint: Add --unit",
         ),
+        (("--zeta", "0.1"), "Error: --zeta 0.1 is not a price: a price is --epsilon, --epsilon with --delta"),
+        (
+            ("--quantiles", "age=0.5,1.5", "--low", "0", "--high", "99", "--step", "1", "--epsilon", "1"),
+            "quantiles=('0.5', '1.5') must be",
+        ),
     ],
 )
 def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_line(
@@ -286,6 +291,12 @@ def test_what_a_newcomer_types_wrong_is_answered_in_the_words_of_the_command_lin
     refused = run("release", str(people), *words, "--budget", "epsilon=9", code=2).stderr
     assert said in " ".join(refused.split())
     assert "Fraction" not in refused
+
+
+def test_the_folder_that_one_is_in_has_the_name_of_its_path(run, people: Path, tmp_path: Path) -> None:
+    said = run("release", ".", "--epsilon", "1", "--budget", "epsilon=1").stdout
+    assert said.startswith(f"{tmp_path.stem}: count")
+    assert "Add --name people." in run("release", "/", "--epsilon", "1", code=2).stderr
 
 
 def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:

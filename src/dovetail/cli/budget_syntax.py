@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dovetail.errors import InvalidParameter
+from dovetail.errors import InvalidParameter, InvalidQuery
 
 if TYPE_CHECKING:
     from dovetail.privacy import Budget
@@ -54,10 +54,14 @@ def chosen(
         case (False, False, True, True):
             return Budget.zeta(zeta or "", max_epsilon=max_epsilon or "")
     given = {"epsilon": epsilon, "delta": delta, "zeta": zeta, "max-epsilon": max_epsilon}
-    shown = text or " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
+    advice = "Zeta is an average, so it never stands without the worst case max-epsilon."
+    if text is None:
+        shown = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
+        raise InvalidQuery(
+            f"{shown} is not a price: a price is --epsilon, --epsilon with --delta, or --zeta with "
+            "--max-epsilon.",
+            advice,
+        )
     raise InvalidParameter(
-        "budget",
-        shown,
-        "epsilon alone, epsilon with delta, or zeta with max-epsilon",
-        "Zeta is an average, so it never stands without the worst case max-epsilon.",
+        "budget", text, "epsilon alone, epsilon with delta, or zeta with max-epsilon", advice
     )

@@ -32,6 +32,7 @@ PARAMETERS: dict[str, str | None] = {
     "plan": None,
     "probability": "--probability 0.95",
     "protects": "--rows",
+    "qs": "--quantiles age=0.25,0.5,0.75",
     "queries": "--queries 20",
     "same_data": "--same-data",
     "same_data:no": "--other-data",
@@ -122,13 +123,15 @@ def statement(error: DovetailError) -> str:
     >>> from dovetail.errors import InvalidParameter
     >>> statement(InvalidParameter("max_rows", 0, "a whole number of at least 1"))
     'max-rows=0 must be a whole number of at least 1.'
+    >>> statement(InvalidParameter("qs", "2", "from 0 to 1"))
+    "quantiles='2' must be from 0 to 1."
     """
     if error.allowed is None:
         return error.statement
     parameter = str(error.parameter)
-    name = parameter.replace("_", "-")
+    name = option(parameter)
     unsaid = error.given == "None" or ":" in parameter
-    return f"{option(parameter) if unsaid else f'{name}={error.given}'} must be {error.allowed}."
+    return f"{name if unsaid else f'{name[2:]}={error.given}'} must be {error.allowed}."
 
 
 def words(remedy: r.Remedy) -> str:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 
 _EXAMPLES = {"low": "0", "high": "100", "step": "1"}
+_EXAMPLES_OF = {
+    "integer": _EXAMPLES,
+    "number": _EXAMPLES,
+    "date": {"low": "2024-01-01", "high": "2024-12-31", "step": "1"},
+    "timestamp": {"low": "'2024-01-01 00:00'", "high": "'2025-01-01 00:00'", "step": "3600"},
+}
 # The queries about one column, by option; each loads when it is used.
 _STATISTICS = {
     "sum": "Sum",
@@ -164,13 +170,18 @@ class QueryOptions:
         declared = source.schema.get(column) if source.schema else None
         bounds = declared_bounds(declared)
         bounds |= {name: given for name in bounds if (given := getattr(self, name)) is not None}
-        missing = [f"--{name} {_EXAMPLES[name]}" for name, bound in bounds.items() if bound is None]
+        missing = [name for name, bound in bounds.items() if bound is None]
         named = dict(source.schema.derived) if source.schema else {}
-        if missing and not is_expression(column) and column not in named:
+        examples = _EXAMPLES if declared is None else _EXAMPLES_OF.get(declared.type)
+        # A column that has no bounds, or that is not reviewed yet, is refused for that.
+        asked = declared is None or declared.reviewed
+        if missing and asked and examples and not is_expression(column) and column not in named:
+            told, them = ("step of {} is", "it") if missing == ["step"] else ("bounds of {} are", "them")
+            added = " ".join(f"--{name} {examples[name]}" for name in missing)
             raise InvalidQuery(
-                f"The bounds of {column} are not public.",
+                f"The {told.format(column)} not public.",
                 "Each row is clamped to [low, high] and rounded to a multiple of step. For example, add "
-                f"{' '.join(missing)}, or declare them for {column} in the schema.",
+                f"{added}, or declare {them} for {column} in the schema.",
             )
         return bounds
 

@@ -80,7 +80,9 @@ class Source:
             if not _exists(path):
                 raise DataError(f"{shown(str(data))} does not exist.", f"Give {_KNOWN}.")
             inner = f"-{table}" if table else ""
-            return cls(path, checked_name(name or path.stem + inner), schema, table)
+            # The path of the folder that one is in has no name.
+            stem = path.stem or path.resolve().stem
+            return cls(path, checked_name(name or stem + inner), schema, table)
         if name is None:
             raise InvalidParameter(
                 "name",
@@ -271,5 +273,6 @@ def _short_name(address: str, table: str) -> str:
 def checked_name(name: object) -> str:
     """Return `name` if it can name a dataset in a ledger and in a file name."""
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable() or "/" in name:
-        raise InvalidParameter("name", name, "a printable text of at most 200 characters without '/'")
+        allowed = "a printable text of at most 200 characters without '/'"
+        raise InvalidParameter("name", name, allowed, Give("name"))
     return normalize("NFC", name)

@@ -23,6 +23,14 @@ def refuse_charge(
         )
     remaining = limit.remaining(spent)
     short = f"your allotment for {name!r}" if allotted else f"the budget of {name!r}"
+    if limit.currency != "approximate" and (charge.epsilon is None or charge.delta):
+        raise BudgetExceeded(
+            f"This costs {charge}, which {short} ({limit}) can never pay, because it has no delta.",
+            "Nothing was spent.",
+            "Choose a noise that has a worst case, such as geometric noise or a mixture.",
+            requested=charge,
+            remaining=remaining,
+        )
     raise BudgetExceeded(
         f"This costs {charge}, but only {remaining} remains of {short} ({limit}).",
         "Nothing was spent.",
