@@ -19,12 +19,12 @@ from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.lattice import Lattice
 from dovetail.query.measures import (
     COUNTED,
-    Aggregate,
     Bar,
     Cells,
     Component,
     Measure,
     Reach,
+    RowAggregate,
     RowCount,
     ValueCount,
     ValueSum,
@@ -52,7 +52,7 @@ class Ladder(Measure):
     def partition(self) -> tuple[Steps, ...]:
         return (self.steps,)
 
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[RowAggregate, ...]:
         return (RowCount(),)
 
     def released(self, parts: Cells) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class Deviation(Measure):
     def lattice(self) -> Lattice:
         return self.values
 
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[RowAggregate, ...]:
         return (ValueCount(), ValueSum(1, self.values.low), ValueSum(2, self.values.low))
 
     def released(self, parts: Cells) -> tuple[int, ...]:

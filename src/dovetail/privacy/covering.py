@@ -13,6 +13,7 @@ import numpy as np
 
 from dovetail.exact.bisection import least_whole
 from dovetail.noise import DiscreteGaussian, IntegerNoise, PiecewiseGeometric
+from dovetail.noise.widening import widened
 
 from .atoms import Atoms
 from .curve import Curve
@@ -45,12 +46,8 @@ def covering_noise(noise: IntegerNoise, shift: int) -> IntegerNoise:
 
 def _wider(noise: IntegerNoise, shift: int, steps: int) -> IntegerNoise:
     """Return the noise stretched to the shift and widened by some steps; breaks have to stay whole."""
-    more = 1 + Fraction(steps, _SHARE)
-    if isinstance(noise, DiscreteGaussian):
-        return DiscreteGaussian(noise.sigma * shift * more)
-    if isinstance(noise, PiecewiseGeometric):
-        breaks = [round(point * shift * more) for point in noise.breaks]
-        return PiecewiseGeometric([rate / (shift * more) for rate in noise.rates], breaks)
+    if isinstance(noise, DiscreteGaussian | PiecewiseGeometric):
+        return widened(noise, shift * (1 + Fraction(steps, _SHARE)))
     wide = noise.stretched(shift + steps * max(1, shift // _WHOLE_SHARE))
     assert isinstance(wide, IntegerNoise)
     return wide

@@ -20,6 +20,7 @@ import numpy as np
 
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, IntegerNoise, PiecewiseGeometric
+from dovetail.noise.widening import widened
 from dovetail.privacy import Budget, PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma
 
@@ -132,16 +133,8 @@ def even_variances(wanted: MarginalWorkload, *, by_cells: bool = False) -> dict[
 
 
 def scaled(noise: IntegerNoise, factor: float) -> IntegerNoise:
-    """Return a noise of the same shape, `factor` times as wide."""
-    exact = Fraction(f"{factor:.5g}")
-    if isinstance(noise, DiscreteGaussian):
-        return DiscreteGaussian(noise.sigma * exact)
-    if not isinstance(noise, PiecewiseGeometric):
-        raise InvalidParameter("noise", noise, "piecewise geometric or discrete Gaussian noise")
-    breaks = [max(1, round(point * exact)) for point in noise.breaks]
-    kept = [i for i in range(len(breaks)) if i == 0 or breaks[i] > breaks[i - 1]]
-    rates = [noise.rates[0], *(noise.rates[i + 1] for i in kept)]
-    return PiecewiseGeometric([rate / exact for rate in rates], [breaks[i] for i in kept])
+    """Return a noise of the same shape, about `factor` times as wide: few digits keep its rates short."""
+    return widened(noise, Fraction(f"{factor:.5g}"))
 
 
 def residual_widths(wanted: MarginalWorkload) -> list[float]:

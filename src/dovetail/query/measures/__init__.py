@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .error_bars import Bar, half_width, shared_chance
     from .marginal_tables import MarginalTables
     from .measure import (
-        Aggregate,
         Calibration,
         Cells,
         HeldParts,
         Measure,
+        RowAggregate,
         RowCount,
         ValueCount,
         ValueSum,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _HOME = {
     "COUNTED": "sensitivity",
     "MEASURES": "registry",
-    "Aggregate": "measure",
     "Average": "average",
     "Bar": "error_bars",
     "Calibration": "measure",
@@ -53,6 +52,7 @@ _HOME = {
     "QuantileValues": "quantile_values",
     "RankCounts": "rank_counts",
     "Reach": "sensitivity",
+    "RowAggregate": "measure",
     "RowCount": "measure",
     "Rows": "rows",
     "Shift": "sensitivity",
@@ -62,15 +62,14 @@ _HOME = {
     "Way": "measure",
     "Weighted": "weighted",
     "half_width": "error_bars",
-    "shared_chance": "error_bars",
     "read_measure": "registry",
+    "shared_chance": "error_bars",
 }
 __getattr__ = lazy_names(__name__, _HOME)
 
 __all__ = [
     "COUNTED",
     "MEASURES",
-    "Aggregate",
     "Average",
     "Bar",
     "Calibration",
@@ -87,6 +86,7 @@ __all__ = [
     "QuantileValues",
     "RankCounts",
     "Reach",
+    "RowAggregate",
     "RowCount",
     "Rows",
     "Shift",

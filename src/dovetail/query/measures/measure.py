@@ -65,7 +65,8 @@ class ValueSum:
     origin: int = 0
 
 
-Aggregate: TypeAlias = RowCount | ValueCount | ValueSum
+RowAggregate: TypeAlias = RowCount | ValueCount | ValueSum
+"""What an engine counts or adds up over rows."""
 
 HeldParts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Parts that rows are in: their places, one row for each axis, and how many rows are in each."""
@@ -142,7 +143,7 @@ class Measure(ABC):
         return ()
 
     @abstractmethod
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[RowAggregate, ...]:
         """Return what is counted and added up in each part of each cell."""
 
     def released(self, parts: Cells) -> Sequence[int]:

@@ -17,7 +17,7 @@ from dovetail.query.partitions import Axis
 
 from .component_contents import COUNT, centred_sum, named
 from .error_bars import Bar, shared_chance
-from .measure import Aggregate, Cells, Measure, ValueCount, ValueSum
+from .measure import Cells, Measure, RowAggregate, ValueCount, ValueSum
 from .sensitivity import COUNTED, Component, Reach
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Total(Measure):
     def lattice(self) -> Lattice:
         return self.values
 
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[RowAggregate, ...]:
         return (ValueSum(), ValueCount()) if self.centred else (ValueSum(),)
 
     def released(self, parts: Cells) -> Sequence[int]:
