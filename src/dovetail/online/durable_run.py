@@ -21,14 +21,13 @@ from dovetail.privacy import Charge
 from dovetail.query.canonical_form import read_question
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.queries import Count, Histogram
-from dovetail.release.account import Request, Reservation, StoredAnswer
+from dovetail.release.account import Request, Reservation, StoredAnswer, canonical_text
 
 from .domain import Domain
 from .first_measurement import begun_run, first_measurement
 from .region import Region
 from .run import OnlineAnswer
 from .run_answer import RunAnswer, check_known
-from .run_plan import canonical_text
 
 if TYPE_CHECKING:
     import pyarrow

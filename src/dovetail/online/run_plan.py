@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dovetail.errors import DovetailError
 from dovetail.noise import IntegerNoise, from_dict
 from dovetail.privacy import Charge
+from dovetail.release.account import canonical_text
 from dovetail.workloads import Strategy
 
 from .base_tables import measured_by
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
     from dovetail.answers.quote import Standing
     from dovetail.release.account import PlanState, Request, Reservation, StoredAnswer
-
-
-def canonical_text(data: object) -> str:
-    """Return the one JSON text that a request or plan is known by."""
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class Told(Protocol):

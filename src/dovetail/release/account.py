@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,15 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from dovetail.answers.quote import Standing
     from dovetail.privacy import Charge
+
+
+def canonical_text(data: object) -> str:
+    """Return the one JSON text that a request or plan is known by.
+
+    >>> canonical_text({"b": 1, "a": "ü"})
+    '{"a":"ü","b":1}'
+    """
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

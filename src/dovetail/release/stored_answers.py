@@ -17,7 +17,7 @@ from dovetail.errors import InvalidQuery
 from dovetail.privacy import Charge
 from dovetail.query.checked_query import CheckedQuery
 
-from .account import StoredAnswer
+from .account import StoredAnswer, canonical_text
 from .mechanism import read_released
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bodies(quote: Quote, source: str) -> tuple[str, str]:
     asked = [each.to_dict() for each in quote.asked]
     questions = [{"question": each["question"]} for each in asked]
     about = {"neighbours": quote.neighbours, "source": source}
-    return _text({"asked": asked} | about), _text({"asked": questions} | about)
+    return canonical_text({"asked": asked} | about), canonical_text({"asked": questions} | about)
 
 
 def accepted(quote: Quote) -> Callable[[str], bool] | None:
@@ -127,7 +127,3 @@ def _threshold(asked: Any, together: Any, charge: Charge) -> Threshold | None:
         return None
     sharing = sum("threshold" in each for each in together)
     return Threshold(asked["threshold"], -(-charge.delta_units // sharing))
-
-
-def _text(body: dict[str, Any]) -> str:
-    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
