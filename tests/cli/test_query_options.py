@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from pyarrow import csv, parquet
 
 AGES = 'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 99\n'
 
@@ -17,6 +18,14 @@ def test_a_table_without_a_schema_leads_to_one(run, people: Path) -> None:
     commands = [line.strip() for line in refused.stderr.splitlines() if line.startswith("  dovetail ")]
     for command in commands[:3]:
         run(*command.split()[1:])
+    # Without a schema, the values of a CSV file are texts.
+    assert "--bins" not in refused.stderr
+    parquet.write_table(csv.read_csv(people), people.with_suffix(".parquet"))
+    people.with_suffix(".toml").unlink()
+    refused = run(
+        "release", "people.parquet", "--by", "age", "--within", "5", "--budget", "epsilon=1", code=2
+    )
+    assert "--bins age=0,18,65,120" in refused.stderr
 
 
 def test_keys_can_be_named_in_the_question(run, people: Path) -> None:

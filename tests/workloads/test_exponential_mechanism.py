@@ -97,6 +97,7 @@ def test_ranks_stay_within_their_bound() -> None:
         missed += off > bound
     assert missed <= binom.isf(1e-9, runs, chance)
     assert bound < 50
+    assert bound < choice.rank_bound(101, "1e-400") < 150 * bound
 
 
 @pytest.mark.parametrize("q", [0, 1, "1.5"])

@@ -235,6 +235,8 @@ def _explained(source: Source, column: str, by: str) -> str:
     # A server's schema lies nowhere near it, so it has to be named.
     given = "" if source.schema_place == schema else f" --schema {quote(str(schema))}"
     ask = f"dovetail release {data} --by {quote(by)}"
+    # Without a schema, a CSV file holds texts, which have no bins.
+    bins = [] if source.format == "csv" else [f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ..."]
     return "\n".join(
         [
             f"The values of {column} must be public before you ask, and none are declared. If they were read "
@@ -248,7 +250,7 @@ def _explained(source: Source, column: str, by: str) -> str:
             "",
             "Or list the values in the question:",
             f"  {ask} --keys {quote(f'{column}=north,south')} ...",
-            f"  {ask} --bins {quote(f'{column}=0,18,65,120')} ...",
+            *bins,
             "",
             "Or find the frequent values privately, which needs a budget with a delta:",
             f"  {ask} --discover {quote(column)} --epsilon 0.5 --delta 1e-8 --budget epsilon=1,delta=1e-6",

@@ -61,9 +61,7 @@ def _least_price(task: Task, solve: Solver) -> str | None:
         measure: tuple[str, Fraction | None] = ("zeta", None)
     else:
         measure = ("epsilon", task.delta or None)
-    free = replace(
-        task, epsilon=None, zeta=None, delta=None, goals=task.goals, minimise=measure, max_epsilon=None
-    )
+    free = replace(task, epsilon=None, zeta=None, delta=None, minimise=measure, max_epsilon=None)
     cheapest = solve(free)
     budget = task.zeta if task.zeta is not None else task.epsilon
     # Two searches, each a little short of the optimum, must not seem to contradict each other.

@@ -81,7 +81,9 @@ class QuantileChoice:
     def rank_bound(self, cells: int, chance: Real) -> float:
         """Return how many rows the drawn cell may be off, but for `chance`, whatever the data are."""
         allowed = check.probability("chance", chance)
-        return log(cells / float(allowed)) / float(self.rate * self.q.denominator) * (1 + 1e-12)
+        # Of whole numbers: no float holds a chance such as 1e-400.
+        share = log(cells * allowed.denominator) - log(allowed.numerator)
+        return share / float(self.rate * self.q.denominator) * (1 + 1e-12)
 
 
 class _Law:
