@@ -63,10 +63,27 @@ _READS = Failure(
     "server", "The server takes no changes now. Check that it is the primary, and not read-only."
 )
 _STORAGE = Failure("storage", "The server ran out of memory or disk. Ask its administrator.")
+_OPTIONS = Failure(
+    "pooler",
+    "A connection pooler does not pass on the options of the address (options=, PGOPTIONS). Leave them out "
+    "and set the same with ALTER ROLE, or use the address of the server itself.",
+)
+_SPLIT = Failure(
+    "pooler",
+    "A connection pooler sends the statements of one transaction, or of one connection, to different "
+    "connections of the server. Set its pool_mode to session or transaction, or use the address of the "
+    "server itself.",
+)
+_QUEUE = Failure(
+    "pooler",
+    "A connection pooler had no connection left, or could not reach the server. Try again later; its own log "
+    "says why.",
+)
 _REFUSED = Failure("server", "The server refused the connection; its own log says why.")
 
 # A refused connection comes without a code, so its words are read. The first that fits counts.
 _REFUSALS = (
+    (r"startup parameter|options of the address", _OPTIONS),
     (r"resolve host|translate host|name or service not known", _HOST),
     (r"invalid port", _PORT),
     (r"invalid (sslmode|URI|connection option|.* value)|bad value for|separator", _ADDRESS),
@@ -76,7 +93,7 @@ _REFUSALS = (
     (r"\bSSL\b|\bTLS\b|certificate", _TLS),
     (r'database "[^"]*" does not exist|database .* is not currently accepting', _DATABASE),
     (r"permission denied", _GRANT),
-    (r"too many (connections|clients)|connection slots", _FULL),
+    (r"too many (connections|clients)|no more connections|connection slots", _FULL),
     (r'role "[^"]*"|authentication failed|peer authentication', _USER),
     (r"starting up|shutting down|recovery mode", _STARTING),
     (r"timeout|timed out|did not answer", _SILENT),
@@ -85,6 +102,7 @@ _REFUSALS = (
 )
 # The codes of PostgreSQL's errors, by their beginnings.
 _STATES = {
+    "26000": _SPLIT,
     "42501": _GRANT,
     "42P01": _TABLE,
     "3F000": _TABLE,
@@ -99,6 +117,8 @@ _STATES = {
     "57P": _STARTING,
     "08": _LOST,
 }
+# A pooler has one code for all that it says itself.
+_POOLER_STATE = "08P01"
 
 
 def failure_of(error: BaseException | None) -> Failure | None:
@@ -111,6 +131,8 @@ def failure_of(error: BaseException | None) -> Failure | None:
     """
     error = getattr(error, "orig", None) or error
     state = getattr(error, "sqlstate", None)
+    if state == _POOLER_STATE:
+        return _SPLIT if "pooling mode" in str(error) else _QUEUE
     if state is not None:
         return next((found for start, found in _STATES.items() if state.startswith(start)), None)
     text = str(error)
@@ -124,7 +146,8 @@ def limit_replies(engine: Any, seconds: float = REPLY_LIMIT) -> None:
     """Let an SQLAlchemy engine's connections wait this long for a server, and `connect_timeout` to connect.
 
     PostgreSQL's own limits bind a server that is well; this one also binds one that says nothing more. Texts
-    come in UTF-8, whatever the address, the role or the environment says.
+    come in UTF-8, whatever the address, the role or the environment says. The driver prepares nothing: behind
+    a pooler, what it prepared may be on another connection.
     """
     from sqlalchemy import event
 
@@ -135,7 +158,34 @@ def limit_replies(engine: Any, seconds: float = REPLY_LIMIT) -> None:
         options["client_encoding"] = "utf8"
         made = _connection_class().connect(*arguments, **options)
         made.reply_limit = seconds
+        made.prepare_threshold = None
+        with closing_unless_well(made):
+            made.pooled = _is_pooled(made)
+            if made.pooled and made.info.options:
+                # Some poolers refuse them, others drop them: it would be another schema, or other rights.
+                raise made.OperationalError("a connection pooler drops the options of the address")
         return made
+
+
+@contextmanager
+def closing_unless_well(connection: Any) -> Iterator[None]:
+    """Close a new connection if this raises: nobody else knows of it yet."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _is_pooled(connection: Any) -> bool:
+    """Tell whether a pooler is between here and the server: it has numbers of its own for connections.
+
+    Then each transaction may be on another connection of the server, with what others have set there.
+    """
+    connection.autocommit = True
+    (number,) = connection.execute("SELECT pg_catalog.pg_backend_pid()").fetchone()
+    connection.autocommit = False
+    return bool(number != connection.info.backend_pid)
 
 
 @contextmanager
@@ -156,6 +206,7 @@ def _connection_class() -> Any:
         """A connection that is closed when the server owes a reply for too long."""
 
         reply_limit: float = REPLY_LIMIT
+        pooled: bool = False
 
         def wait(self, gen: Any, *rest: Any, **more: Any) -> Any:
             try:

@@ -15,6 +15,7 @@ from dovetail.errors import LedgerError, LedgerUnavailable
 from dovetail.ledger import Ledger, server_exchange
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request, Reservation
+from server_crash import crash, writer
 
 PRICE = Charge.approximate("0.1")
 # Waits until they have ended: a connection whose end is on its way still looks whole.
@@ -22,28 +23,6 @@ _END_OTHERS = (
     "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
-_WRITER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
-
-
-def writer(url: str) -> int:
-    """Return the process of the server that writes to disk what nobody waits for."""
-    with psycopg.connect(url) as connection:
-        row = connection.execute(_WRITER).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def crash(url: str, victim: int) -> None:
-    """Let the server lose what it has only in memory, and wait until it is back."""
-    os.kill(victim, signal.SIGKILL)
-    for _ in range(600):
-        try:
-            if writer(url) != victim:
-                return
-        except (psycopg.Error, AssertionError):
-            pass
-        time.sleep(0.1)
-    raise AssertionError("the server did not come back")
 
 
 def charged_then_crashed(url: str) -> Charge:

@@ -26,17 +26,20 @@ from .table_names import table_parts
 _SETTINGS = (
     "SET LOCAL TIME ZONE 'UTC'; SET LOCAL datestyle = 'ISO, YMD'; "
     "SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off; "
+    "SET LOCAL extra_float_digits = 1; SET LOCAL role TO DEFAULT; "
     "SET LOCAL statement_timeout = {limit}; SET LOCAL idle_in_transaction_session_timeout = {limit}"
 )
 # Whoever may create a function in a schema of the search path could put it in the place of a built-in one.
-# A view or a policy may need its owner's path.
+# A view or a policy may need its owner's path, though not one that another client of a pooler has set.
 _NO_OTHERS = "; SET LOCAL search_path = pg_catalog"
+_AS_CONNECTED = "; SET LOCAL search_path TO DEFAULT; SET LOCAL row_security TO DEFAULT"
 _PLAIN = (
     "SELECT relkind IN ('r', 'p', 'm') AND NOT relrowsecurity FROM pg_catalog.pg_class WHERE oid = %s::oid"
 )
-# Milliseconds that a statement may take, unless the server, the role or the address says how many.
+# Milliseconds that a statement may take, unless the server, the role or the address says how many. Not what
+# another client of a pooler has set.
 _LONGEST = 600_000
-_LIMIT = "SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
+_LIMIT = "SELECT reset_val::bigint FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'"
 # Whether a row is to blame or the time it took, the text is the same.
 _ADVICE = (
     "Check that its table is whole and that the server answers within its statement_timeout (10 minutes "
@@ -91,6 +94,7 @@ class Postgres:
 
     def _described(self) -> dict[str, str]:
         with self._engine.connect() as connection:
+            connection.exec_driver_sql("SET LOCAL role TO DEFAULT")
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
             if encoding != "UTF8":
                 raise DataError(
@@ -186,7 +190,7 @@ class Postgres:
                 self._engine.connect() as connection,
                 wait_longer(connection, self._limit / 1000 + REPLY_LIMIT),
             ):
-                settings = _SETTINGS if self._others else _SETTINGS + _NO_OTHERS
+                settings = _SETTINGS + (_AS_CONNECTED if self._others else _NO_OTHERS)
                 connection.exec_driver_sql(settings.format(limit=self._limit))
                 # Not through a cursor of the server's: for one of those it uses no parallel workers.
                 cursor = connection.connection.driver_connection.cursor()

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from dovetail.errors import InvalidParameter, LedgerError
 from dovetail.errors.remedies import Install
-from dovetail.postgresql import REPLY_LIMIT, limit_replies
+from dovetail.postgresql import REPLY_LIMIT, closing_unless_well, limit_replies
 
 # `UPDATE ... RETURNING` came with 3.35.
 _OLDEST_SQLITE = (3, 35)
@@ -28,11 +28,20 @@ _PRAGMAS = (
 _USED, _RECENT = "dovetail.used", 5.0
 # Whether a connection may wait for the disk without writing to a table.
 CAN_WAIT = "dovetail.can-wait"
+# What a connection through a pooler sets at the beginning of each transaction.
+SETTINGS = "dovetail.settings"
 _MAY_WAIT = (
     "SELECT coalesce(bool_and(has_function_privilege(oid, 'execute')), false) "
     "FROM pg_proc WHERE proname = 'pg_logical_emit_message'"
 )
-_DURABLE = ("fsync", "full_page_writes", "synchronous_commit")
+# What holds unless it is set for a while; another client of a pooler may have set something there.
+_LOOSE = (
+    "SELECT name FROM pg_catalog.pg_settings WHERE reset_val = 'off' "
+    "AND name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name"
+)
+_AS_CONNECTED = "; ".join(
+    f"SET LOCAL {name} TO DEFAULT" for name in ("synchronous_commit", "search_path", "role")
+)
 
 
 def parsed(location: str | Path) -> Path | URL:
@@ -104,19 +113,26 @@ def postgres_engine(url: URL, patience: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def settle_in(connection: Any, record: Any) -> None:
-        # Statements are prepared by `server_exchange`; the driver's own way forgets all of them now and then.
-        connection.prepare_threshold = None
-        with connection.cursor() as cursor:
+        with closing_unless_well(connection), connection.cursor() as cursor:
             record.info[CAN_WAIT] = cursor.execute(_MAY_WAIT).fetchone()[0]
-            loose = [name for name in _DURABLE if cursor.execute(f"SHOW {name}").fetchone()[0] == "off"]
-            for name, seconds in _limits(patience).items():
-                cursor.execute(f"SET {name} = {max(1, round(seconds * 1000))}")
-        connection.commit()
+            loose = [name for (name,) in cursor.execute(_LOOSE)]
+            if connection.pooled:
+                # Set in each transaction: elsewhere it would bind other clients of the pooler.
+                record.info[SETTINGS] = f"{_limiting(patience, 'SET LOCAL')}; {_AS_CONNECTED}"
+            else:
+                cursor.execute(_limiting(patience, "SET"))
+            connection.commit()
         if loose:
             raise LedgerError(
                 f"This PostgreSQL runs with {' and '.join(loose)} off, so it could forget what was spent.",
                 "Turn it on before a ledger is kept there.",
             )
+
+    @event.listens_for(engine, "begin")
+    def set_limits(connection: Connection) -> None:
+        settings = connection.info.get(SETTINGS)
+        if settings is not None:
+            connection.exec_driver_sql(settings)
 
     return engine
 
@@ -155,13 +171,14 @@ def _in_touch(driver: Any, info: Any) -> bool:
     return monotonic() - info.get(_USED, -inf) < _RECENT and not select([driver.fileno()], [], [], 0)[0]
 
 
-def _limits(patience: float) -> dict[str, float]:
-    """Return the server's own limits in seconds, for a connection that waits so long for another writer.
+def _limiting(patience: float, how: str) -> str:
+    """Return what sets the server's own limits, for a connection that waits so long for another writer.
 
     A client that freezes while it holds the head loses it, with nothing recorded, before others give up.
     """
-    return {
+    limits = {
         "lock_timeout": patience,
         "idle_in_transaction_session_timeout": patience / 2,
         "statement_timeout": 4 * (patience + REPLY_LIMIT),
     }
+    return "; ".join(f"{how} {name} = {max(1, round(seconds * 1000))}" for name, seconds in limits.items())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Executable
 
-from .databases import CAN_WAIT
+from .databases import CAN_WAIT, SETTINGS
 from .server_exchange import Call, Exchange
 
 _NOTHING: Mapping[str, Any] = {}
@@ -149,7 +149,9 @@ def _server(connection: Connection) -> Exchange:
     """Return what speaks to the server for as long as the connection lives."""
     known: Exchange | None = connection.info.get(_SERVER)
     if known is None:
-        known = connection.info[_SERVER] = Exchange(connection.connection.driver_connection)
+        known = connection.info[_SERVER] = Exchange(
+            connection.connection.driver_connection, connection.info.get(SETTINGS)
+        )
     return known
 
 

@@ -1,7 +1,8 @@
 """Send several statements to PostgreSQL as one text, so that a charge takes two journeys.
 
 Each statement is prepared in the server once for a connection; after that only its name and its values go
-there. Not as a pipeline: after one, PostgreSQL 18 may not end a transaction whose client says nothing more.
+there. Behind a pooler nothing is prepared: the next transaction may be on another connection. Not as a
+pipeline: after one, PostgreSQL 18 may not end a transaction whose client says nothing more.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 # Writes nothing that anybody reads; its commit waits until all that was written before is on disk.
 WAIT_FOR_DISK = "SELECT pg_logical_emit_message(true, 'dovetail', '')"
@@ -29,15 +31,21 @@ class Call(NamedTuple):
 
 
 class Exchange:
-    """What goes to a server and comes back through one connection; it knows what was prepared there."""
+    """What goes to a server and comes back through one connection; it knows what was prepared there.
 
-    def __init__(self, driver: Any) -> None:
+    `settings` are what a connection through a pooler sets in each transaction; without a pooler, None.
+    """
+
+    def __init__(self, driver: Any, settings: str | None = None) -> None:
         from psycopg import pq
         from psycopg.adapt import Transformer
 
         self._driver, self._reader = driver, Transformer(driver)
         self._escape = pq.Escaping(driver.pgconn).escape_literal
         self._encoding = driver.info.encoding
+        self._settings = None if settings is None else settings.encode()
+        # Nobody else's statement has such a name, even where a pooler is not noticed.
+        self._owner = uuid4().hex
         # What is sent for a statement that is prepared, up to its values.
         self._prepared: dict[str, bytes] = {}
 
@@ -48,7 +56,8 @@ class Exchange:
         before the commit is on disk, so that many wait for the disk at once; this returns when it is.
         """
         if early and end:
-            self._run(calls, [_LATER], [b"COMMIT"], [Call(WAIT_FOR_DISK, {})])
+            waiting = [] if self._settings is None else [self._settings]
+            self._run(calls, [_LATER], [b"COMMIT", *waiting], [Call(WAIT_FOR_DISK, {})])
         else:
             self._run(calls, last=[b"COMMIT"] if end else [])
 
@@ -73,6 +82,8 @@ class Exchange:
         texts = []
         if driver.pgconn.transaction_status == _IDLE:
             texts.append(_beginning(driver.isolation_level))
+            if self._settings is not None:
+                texts.append(self._settings)
         texts += first
         for call in calls:
             self._call(call, texts, made)
@@ -85,17 +96,28 @@ class Exchange:
 
     def _call(self, call: Call, texts: list[bytes], made: dict[str, bytes]) -> None:
         """Add the text that runs a statement, after the one that prepares it where that was not done yet."""
+        if self._settings is not None:
+            texts.append(self._spelled(call))
+            return
         numbered, order = _numbered(call.text)
         execute = self._prepared.get(numbered) or made.get(numbered)
         if execute is None:
             # A number is used once: after a failure nobody knows whether its statement was prepared.
-            name = f"dovetail_{next(_numbers)}"
+            name = f"dovetail_{self._owner}_{next(_numbers)}"
             made[numbered] = execute = f"EXECUTE {name}".encode()
             texts.append(f"PREPARE {name} AS {numbered}".encode(self._encoding))
         if order:
             values = call.values
             execute += b"(%s)" % b", ".join([self._literal(values[each]) for each in order])
         texts.append(execute)
+
+    def _spelled(self, call: Call) -> bytes:
+        """Return a statement with its values in it."""
+
+        def value(found: re.Match[bytes]) -> bytes:
+            return b"%" if found[1] is None else self._literal(call.values[found[1].decode()])
+
+        return re.sub(_PARAMETER.encode(), value, call.text.encode(self._encoding))
 
     def _literal(self, value: Any) -> bytes:
         if value is None:
