@@ -8,18 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dovetail as dv
-from dovetail.errors import DataError
 from dovetail.ledger import Ledger
-from dovetail.service.server import read_again, reload
-from dovetail.service.settings import Limits, Settings
 from kill_campaign import Campaign
 from running_service import Running, analyst, configured
 
@@ -74,28 +69,6 @@ def test_a_file_without_a_schema_waits_for_its_curator(run: Any, tmp_path: Path)
     again = run("people.csv")
     assert again.ask("GET", "/v1/sources", key).json()["first"] is None
     assert again.ask("GET", "/v1/datasets/people", key).json()["schema"]["columns"][0]["high"] == "120"
-
-
-def test_workers_that_are_replaced_take_the_settings_of_now(tmp_path: Path) -> None:
-    begun = Settings(str(tmp_path / "a.ledger"), port=9000, workers=2, cookie_secret=b"s" * 32)
-    now = Settings("another.ledger", port=0, workers=2, limits=Limits(batch=7))
-    taken = read_again(begun, lambda: now)
-    assert taken.limits.batch == 7
-    assert (taken.ledger, taken.port, taken.cookie_secret) == (begun.ledger, 9000, begun.cookie_secret)
-
-    def mistaken() -> Settings:
-        raise DataError("The configuration is not TOML.")
-
-    assert read_again(begun, mistaken) == begun
-
-
-def test_one_worker_takes_a_new_certificate(house: Any, tmp_path: Path) -> None:
-    certified = {"tls_certificate": tmp_path / "new.pem", "tls_key": tmp_path / "new.key"}
-    loaded: list[tuple[Path, Path]] = []
-    config = SimpleNamespace(ssl=SimpleNamespace(load_cert_chain=lambda *files: loaded.append(files)))
-    reload(house.app, config, lambda: replace(house.settings, **certified, limits=Limits(batch=7)))  # type: ignore[arg-type]
-    assert loaded == [(tmp_path / "new.pem", tmp_path / "new.key")]
-    assert house.app.service.settings.limits.batch == 7
 
 
 def test_a_difference_to_the_record_stops_the_start(run: Any, tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ def supervise(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Supervi
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     with ExitStack() as after:
 
-        def start(limit: float, workers: int = 2) -> Supervisor:
+        def start(limit: float, workers: int = 2, renew: Any = None) -> Supervisor:
             bound = after.enter_context(socket.create_server(("127.0.0.1", 0)))
             config = uvicorn.Config(
                 application, workers=workers, lifespan="off", timeout_worker_healthcheck=limit
             )
-            made = Supervisor(config, [bound])
+            made = Supervisor(config, [bound], renew)
             after.callback(end, made)
             made.init_processes()
             for each in made.processes:
@@ -48,7 +48,7 @@ def supervise(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Supervi
 
 
 def end(supervisor: Supervisor) -> None:
-    for process in supervisor.processes:
+    for process in (*supervisor.processes, *supervisor._leaving):
         process.process.kill()
         process.join()
 
@@ -112,3 +112,69 @@ def test_the_end_waits_for_no_frozen_worker(supervise: Callable[..., Supervisor]
     frozen, well = supervisor.processes
     assert frozen.exitcode == -signal.SIGKILL
     assert well.exitcode in (0, -signal.SIGTERM)
+
+
+def replaced(supervisor: Supervisor, before: list[Process]) -> None:
+    """Let rounds pass until none of these workers is left."""
+    for _ in range(3000):
+        supervisor.keep_subprocess_alive()
+        if not set(before) & {*supervisor.processes, *supervisor._leaving}:
+            return
+        sleep(0.02)
+    raise AssertionError("The workers were not replaced.")
+
+
+def test_a_reload_replaces_every_worker_although_one_is_frozen(supervise: Callable[..., Supervisor]) -> None:
+    supervisor = supervise(20)
+    before = list(supervisor.processes)
+    send(before[0], signal.SIGSTOP)
+    supervisor.handle_hup()
+    replaced(supervisor, before)
+    assert len(supervisor.processes) == 2
+    assert all(each.ping(_HOUR) for each in supervisor.processes)
+    assert before[0].exitcode == -signal.SIGKILL
+
+
+def test_a_reload_with_a_mistake_replaces_nobody(supervise: Callable[..., Supervisor]) -> None:
+    supervisor = supervise(_HOUR, renew=lambda _: False)
+    before = list(supervisor.processes)
+    supervisor.handle_hup()
+    for _ in range(3):
+        supervisor.keep_subprocess_alive()
+    assert supervisor.processes == before
+    assert supervisor._next is None
+
+
+def test_workers_that_cannot_begin_leave_the_old_ones_in_place(supervise: Callable[..., Supervisor]) -> None:
+    def renew(config: uvicorn.Config) -> bool:
+        config.app = "no.such.module:application"
+        return True
+
+    supervisor = supervise(_HOUR, renew=renew)
+    before = list(supervisor.processes)
+    supervisor.handle_hup()
+    supervisor.keep_subprocess_alive()
+    coming = supervisor._next
+    assert coming is not None
+    coming.process.join(_HOUR)
+    supervisor.keep_subprocess_alive()
+    assert supervisor._next is None
+    for _ in range(3):
+        supervisor.keep_subprocess_alive()
+    assert supervisor.processes == before
+    assert all(each.process.is_alive() for each in before)
+
+
+def test_an_end_in_the_middle_of_a_reload_leaves_no_process(supervise: Callable[..., Supervisor]) -> None:
+    supervisor = supervise(_HOUR)
+    before = list(supervisor.processes)
+    supervisor.handle_hup()
+    while supervisor.processes == before:
+        supervisor.keep_subprocess_alive()
+        sleep(0.02)
+    supervisor.keep_subprocess_alive()
+    coming = supervisor._next
+    assert coming is not None
+    supervisor.terminate_all()
+    supervisor.join_all()
+    assert not any(each.process.is_alive() for each in (*before, *supervisor.processes, coming))

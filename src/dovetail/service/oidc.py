@@ -119,6 +119,11 @@ class Tokens:
         return address
 
 
+def check_library() -> None:
+    """Raise ImportError where the library that reads tokens is not installed."""
+    from joserfc import jwt  # noqa: F401
+
+
 def _refused() -> AccessRefused:
     return AccessRefused("This token is not valid here.", "Get another from your identity provider.")
 

@@ -5,13 +5,15 @@ The registry lives in the ledger. A configuration begins it; where the two diffe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from dovetail.engines import Source, connect
+from dovetail.engines.identity import overlap
 from dovetail.errors import BudgetMismatch, InvalidParameter
-from dovetail.ledger import Ledger
+from dovetail.ledger import Entry, Ledger
 from dovetail.privacy import Budget
 from dovetail.query import Schema
 from dovetail.query.neighbours import protected
@@ -25,22 +27,47 @@ from .sources import opened_source
 _FIXED = ("source", "schema", "unit", "max_rows", "max_cells", "neighbours")
 
 
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A dataset that was looked at and is still to be recorded."""
+
+    declared: DeclaredDataset
+    sources: tuple[str, ...]
+    budget: Budget | None
+    protects: str
+
+    def record(self, ledger: Ledger, by: str | None = None) -> None:
+        """Put the dataset on record."""
+        name = self.declared.name
+        ledger.account(name, budget=self.budget, source=self.sources, protects=self.protects)
+        ledger.set_policy(name, answers=self.declared.answers, access="granted", by=by)
+        ledger.catalogue.describe(name, description(self.declared), by=by)
+
+
 def register(declared: DeclaredDataset, ledger: Ledger, settings: Settings, *, by: str | None = None) -> None:
     """Record a new dataset after looking that its rows can be read and its columns are there."""
+    known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
+    made = _examined(declared, settings, known)
+    if not known and ledger.knows(*made.sources):
+        raise _second_budget()
+    made.record(ledger, by)
+
+
+def _examined(declared: DeclaredDataset, settings: Settings, known: bool) -> NewRecord:
+    """Look at all that can be wrong with a dataset by itself; nothing is recorded."""
     source = opened_source(declared.source, settings, declared.name, declared.schema)
     table = check_columns(source, declared.schema)
     persons = protected_persons(table, declared.unit, declared.max_rows, declared.max_cells)
     protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
-    known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
     budget = declared.budget if known else _given(declared)
-    if not known and ledger.knows(*source.identity):
-        raise BudgetMismatch(
-            "These rows, or some of them, already have a budget under another name.",
-            "Serve them under that name: two budgets would add up.",
-        )
-    ledger.account(declared.name, budget=budget, source=source.identity, protects=protects)
-    ledger.set_policy(declared.name, answers=declared.answers, access="granted", by=by)
-    ledger.catalogue.describe(declared.name, description(declared), by=by)
+    return NewRecord(declared, source.identity, budget, protects)
+
+
+def _second_budget() -> BudgetMismatch:
+    return BudgetMismatch(
+        "These rows, or some of them, already have a budget under another name.",
+        "Serve them under that name: two budgets would add up.",
+    )
 
 
 def check_columns(source: Source, schema: Schema) -> Table:
@@ -84,22 +111,51 @@ def kept_schema(text: str) -> Schema:
 
 def seed(settings: Settings, ledger: Ledger) -> None:
     """Put the datasets of the configuration on record; refuse one that differs from its record."""
-    known = {entry.name: entry for entry in ledger.catalogue.entries()}
+    record(unrecorded(settings, ledger), settings, ledger)
+
+
+def unrecorded(settings: Settings, ledger: Ledger | None) -> list[NewRecord]:
+    """Return the datasets that are to be recorded, after looking at all of them; `ledger` is only read.
+
+    Where one cannot be served, the start is refused, and none of the others may be on record then.
+    """
+    known = {} if ledger is None else {entry.name: entry for entry in ledger.catalogue.entries()}
+    found: list[NewRecord] = []
     for declared in settings.datasets:
         entry = known.get(declared.name)
-        if entry is None or "source" not in entry.said:
-            register(declared, ledger, settings)
+        if entry is not None:
+            _check_agreement(declared, entry)
+        if entry is not None and "source" in entry.said:
             continue
-        now = description(declared)
-        differing = [name for name in _FIXED if now[name] != entry.said.get(name)]
-        if declared.budget is not None and declared.budget != entry.budget:
-            differing.append("budget")
-        if differing:
-            raise BudgetMismatch(
-                f"The configuration of {declared.name!r} and the ledger differ in {', '.join(differing)}.",
-                "The ledger's record holds. Make the configuration agree, or change the record as a curator.",
-            )
+        made = _examined(declared, settings, entry is not None)
+        elsewhere = [each for other in found for each in other.sources]
+        if any(overlap(one, other) for one in made.sources for other in elsewhere):
+            raise _second_budget()
+        if entry is None and ledger is not None and ledger.knows(*made.sources):
+            raise _second_budget()
+        found.append(made)
+    # What was charged under such a name before may forbid it still, which the ledger itself finds.
+    return sorted(found, key=lambda each: each.declared.name not in known)
+
+
+def record(found: Iterable[NewRecord], settings: Settings, ledger: Ledger) -> None:
+    """Record the datasets that were looked at, and the pacing of all."""
+    for each in found:
+        each.record(ledger)
     set_pacing(settings, ledger)
+
+
+def _check_agreement(declared: DeclaredDataset, entry: Entry) -> None:
+    """Refuse a dataset that differs from its record."""
+    now = description(declared) if "source" in entry.said else {}
+    differing = [name for name in _FIXED if name in now and now[name] != entry.said.get(name)]
+    if declared.budget is not None and declared.budget != entry.budget:
+        differing.append("budget")
+    if differing:
+        raise BudgetMismatch(
+            f"The configuration of {declared.name!r} and the ledger differ in {', '.join(differing)}.",
+            "The ledger's record holds. Make the configuration agree, or change the record as a curator.",
+        )
 
 
 def set_pacing(settings: Settings, ledger: Ledger) -> None:

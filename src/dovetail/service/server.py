@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import socket
-import ssl
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -19,16 +18,16 @@ from typing import Any
 
 import uvicorn
 
-from dovetail.errors import DataError, DovetailError
+from dovetail.errors import DataError
 from dovetail.ledger import Ledger
 from dovetail.sampling import random_bytes
 
 from .app import create_app
 from .cookies import CODE_LIVES
-from .logs import Log
 from .metrics import serve_metrics
 from .middleware import Middleware
-from .registration import seed
+from .registration import NewRecord, record, unrecorded
+from .reloading import Renewal, certificate_files, check_settings, reload
 from .settings import Settings
 
 CURATOR = "curator"
@@ -38,6 +37,8 @@ _MOST_WAITING = 256
 _UNREAD = 30
 # Seconds: a worker of a busy machine may take long to begin.
 _UNWELL = 60
+# One a second: longer than a worker takes to finish.
+_METRICS_TRIES = 2 * _GRACE
 # Its number in malloc.h.
 _ARENA_MAX = -8
 
@@ -52,9 +53,17 @@ class Start:
 
 
 def prepare(settings: Settings) -> None:
-    """Make the ledger ready, and put the datasets of the configuration on record."""
+    """Put the datasets of the configuration on record; the ledger is made when all of them can be served."""
+    found = _unrecorded(settings)
     with closing(Ledger.open(settings.ledger, create=True)) as ledger:
-        seed(settings, ledger)
+        record(found, settings, ledger)
+
+
+def _unrecorded(settings: Settings) -> list[NewRecord]:
+    if not Ledger.exists(settings.ledger):
+        return unrecorded(settings, None)
+    with closing(Ledger.open(settings.ledger)) as ledger:
+        return unrecorded(settings, ledger)
 
 
 def first_curator(settings: Settings) -> tuple[str | None, str | None]:
@@ -79,22 +88,34 @@ def serve(
     """Serve until a signal stops it; `reread` gives the settings anew when SIGHUP asks for it."""
     _quiet()
     _share_heaps()
-    check_certificate(settings)
-    prepare(settings)
-    if not settings.cookie_secret:
-        settings = replace(settings, cookie_secret=random_bytes(32))
+    check_settings(settings)
+    # Whatever can stop a start does so before anything is recorded, or a key is made that nobody would see.
     bound = bound_socket(settings)
-    settings = replace(settings, port=bound.getsockname()[1])
-    # Whatever stops a start does so before a key is made that nobody would see.
-    made: Any = partial(_quiet_worker, settings, reread) if settings.workers > 1 else worker(settings)
+    with closing(bound):
+        prepare(settings)
+        settings = replace(
+            settings,
+            port=bound.getsockname()[1],
+            cookie_secret=settings.cookie_secret or random_bytes(32),
+        )
+        _run(settings, bound, told, reread)
+
+
+def _run(
+    settings: Settings,
+    bound: socket.socket,
+    told: Callable[[Start], None],
+    reread: Callable[[], Settings] | None,
+) -> None:
+    made: Any = partial(_quiet_worker, settings) if settings.workers > 1 else worker(settings)
     config = configured(settings, made)
     told(Start(address_of(settings), *first_curator(settings)))
     # A graceful stop by Ctrl-C ends with the signal being raised once more.
-    with closing(bound), suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         if settings.workers > 1:
             from .supervisor import Supervisor
 
-            Supervisor(config, [bound]).run()
+            Supervisor(config, [bound], Renewal(settings, _quiet_worker, reread)).run()
         else:
             if hasattr(signal, "SIGHUP"):
                 again = partial(reload, made, config, reread)
@@ -102,38 +123,11 @@ def serve(
             uvicorn.Server(config).run(sockets=[bound])
 
 
-def check_certificate(settings: Settings) -> None:
-    """Refuse a certificate that cannot be used, before a ledger or a key is made."""
-    certificate, key = settings.tls_certificate, settings.tls_key
-    if certificate is None or key is None:
-        return
-    for file in (certificate, key):
-        try:
-            file.read_bytes()
-        except OSError as error:
-            raise DataError(f"{file} cannot be read: {error.strerror}.") from None
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-    except ssl.SSLError:
-        raise DataError(
-            f"{certificate} and {key} are not a certificate and its key.", "Both are files in the form PEM."
-        ) from None
-
-
-def _quiet_worker(settings: Settings, reread: Callable[[], Settings] | None) -> Middleware:
-    """Return the application of a process of its own, with the settings as they are when it begins."""
+def _quiet_worker(settings: Settings) -> Middleware:
+    """Return the application of a process of its own."""
     _quiet()
     _share_heaps()
-    return worker(settings if reread is None else read_again(settings, reread))
-
-
-def read_again(settings: Settings, reread: Callable[[], Settings]) -> Settings:
-    """Return the settings of now; where the file has a mistake, those of the start."""
-    try:
-        return settings.renewed(reread())
-    except DovetailError:
-        Log().warning("settings not read", worker=os.getpid())
-        return settings
+    return worker(settings)
 
 
 def worker(settings: Settings) -> Middleware:
@@ -143,7 +137,7 @@ def worker(settings: Settings) -> Middleware:
     if settings.workers > 1:
         Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     if settings.metrics_port is not None:
-        _serve_metrics(app, settings)
+        Thread(target=_serve_metrics, args=(app, settings), daemon=True).start()
     return app
 
 
@@ -154,23 +148,9 @@ def _follow(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def reload(app: Middleware, config: uvicorn.Config, reread: Callable[[], Settings] | None) -> None:
-    """Take new limits, roots, connections and certificates; the address stays what it is."""
-    service = app.service
-    try:
-        service.reload(service.settings if reread is None else reread())
-        certificate, key = service.settings.tls_certificate, service.settings.tls_key
-        if certificate is not None and config.ssl is not None:
-            # For the connections that begin from now on.
-            config.ssl.load_cert_chain(certificate, key)
-    except Exception as error:  # noqa: BLE001 - a mistake in the file must not stop the service
-        service.log.fault(error)
-        return
-    service.log.info("reloaded")
-
-
 def configured(settings: Settings, app: Any) -> uvicorn.Config:
     """Return how uvicorn runs the application."""
+    certificate, key = certificate_files(settings)
     return uvicorn.Config(
         app,
         factory=settings.workers > 1,
@@ -179,8 +159,8 @@ def configured(settings: Settings, app: Any) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=settings.behind_proxy,
-        ssl_certfile=None if settings.tls_certificate is None else str(settings.tls_certificate),
-        ssl_keyfile=None if settings.tls_key is None else str(settings.tls_key),
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
         timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=15,
         timeout_worker_healthcheck=_UNWELL,
@@ -201,6 +181,8 @@ def bound_socket(settings: Settings) -> socket.socket:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD * 1000)
     try:
         made.bind((settings.host, settings.port))
+        # Of two that bind the same port at once, only one may listen.
+        made.listen(_MOST_WAITING)
     except OSError as error:
         made.close()
         raise DataError(
@@ -218,14 +200,19 @@ def address_of(settings: Settings) -> str:
     return f"{'https' if settings.tls else 'http'}://{shown}:{settings.port}"
 
 
-def _serve_metrics(app: Middleware, settings: Settings) -> Any:
-    """Serve figures on the port of the configuration, or for a further worker on the next free one."""
+def _serve_metrics(app: Middleware, settings: Settings) -> None:
+    """Serve figures on the port of the configuration, or for a further worker on the next free one.
+
+    A worker that takes the place of another finds no port before that one has finished, and tries again.
+    """
     assert settings.metrics_port is not None
-    for port in range(settings.metrics_port, settings.metrics_port + max(settings.workers, 1)):
-        with suppress(OSError):
-            return serve_metrics(app.service.metrics, "127.0.0.1", port)
+    for _ in range(_METRICS_TRIES if settings.workers > 1 else 1):
+        for port in range(settings.metrics_port, settings.metrics_port + settings.workers):
+            with suppress(OSError):
+                serve_metrics(app.service.metrics, "127.0.0.1", port)
+                return
+        sleep(1)
     app.service.log.warning("no port for metrics")
-    return None
 
 
 def _quiet() -> None:

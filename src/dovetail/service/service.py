@@ -17,7 +17,6 @@ from .metrics import Metrics
 from .oidc import Tokens
 from .problems import Refused, not_found
 from .rate_limit import RateLimit
-from .registration import set_pacing
 from .served_datasets import ServedDataset, ServedDatasets
 from .settings import Settings
 
@@ -77,7 +76,6 @@ class Service:
         self.settings = self.settings.renewed(settings)
         self.tokens = _tokens(self.settings)
         self._rate = RateLimit(self.settings.limits.rate)
-        set_pacing(self.settings, self.ledger)
         self.served.reload(self.settings)
 
     def close(self) -> None:

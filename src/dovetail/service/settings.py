@@ -20,6 +20,11 @@ from .oidc import Provider
 PORT = 8321
 ANSWERS = ("own", "shared")
 _MOST_WORKERS, _MOST_THREADS, _LAST_PORT = 1000, 1000, 65535
+# What only another start changes.
+_FIXED = (
+    *("ledger", "host", "port", "behind_proxy", "cookie_secret", "first", "log_requests"),
+    *("workers", "threads", "lease", "metrics_port"),
+)
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -113,9 +118,9 @@ class Settings:
             )
 
     def renewed(self, read: Settings) -> Settings:
-        """Return settings that were read again; the address, the ledger and the cookies stay as they are."""
-        kept = {name: getattr(self, name) for name in ("ledger", "host", "port", "cookie_secret")}
-        return replace(read, **kept)
+        """Return settings that were read again; what a process is begun with stays as it is."""
+        fixed = _FIXED if self.tls == read.tls else (*_FIXED, "tls_certificate", "tls_key")
+        return replace(read, **{name: getattr(self, name) for name in fixed})
 
     @property
     def loopback(self) -> bool:
