@@ -1,10 +1,15 @@
-import { pause, post, send, requestKey } from './api/http'
-import type { Answered, Asked, Quote } from './api/types'
+import { get, pause, post, send, requestKey } from './api/http'
+import type { Answered, Asked, DatasetSummary, Quote, Vintages } from './api/types'
 
 /** Answers that just came, so that their screen shows them at once, with the layout of their SELECT. */
 const recent = new Map<string, Answered>()
 
 const base = (dataset: string): string => `/v1/datasets/${encodeURIComponent(dataset)}`
+
+/** The vintages of a dataset, where it has any. */
+export async function vintagesOf(dataset: Pick<DatasetSummary, 'name' | 'vintages'>): Promise<Vintages | null> {
+  return dataset.vintages.length ? get<Vintages>(`${base(dataset.name)}/vintages`) : null
+}
 
 export function quote(dataset: string, asked: Asked, signal: AbortSignal): Promise<Quote> {
   return post<Quote>(`${base(dataset)}/quotes`, asked, undefined, signal)

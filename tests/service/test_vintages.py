@@ -145,6 +145,20 @@ def test_a_curator_declares_and_an_analyst_asks_about_one_or_several(clinic: Any
     assert listed["disjoint"] is False
 
 
+def test_a_plan_says_which_vintages_it_is_for(clinic: Any) -> None:
+    for label in LABELS:
+        declare(clinic, "visits", label)
+    noise = {"kind": "piecewise-geometric", "rates": ["1/20"], "breaks": []}
+    body = {"noise": noise, "queries": 2}
+    place = "/v1/datasets/visits/plans"
+    for chosen in SUBSETS:
+        asked = body | {"vintages": list(chosen), "name": str(len(chosen)) + "".join(chosen)}
+        assert clinic.ann.post(f"{place}/quotes", asked).json()["vintages"] == list(chosen)
+        assert clinic.ann.post(place, asked).json()["vintages"] == list(chosen)
+    listed = clinic.ann.get("/v1/plans?dataset=visits").json()["plans"]
+    assert sorted(tuple(each["vintages"]) for each in listed) == sorted(SUBSETS)
+
+
 def test_each_vintage_is_asked_on_its_own_rows(clinic: Any) -> None:
     for label in LABELS:
         declare(clinic, "visits", label)

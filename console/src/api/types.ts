@@ -37,10 +37,12 @@ export type Source = Forms['NewDataset']['source']
 export type Sources = Forms['Sources']
 export type Standing = Forms['StandingForm']
 export type Verified = Forms['Verified']
+export type Vintage = Forms['VintageForm']
+export type Vintages = Forms['Vintages']
 
 export type ColumnType = NonNullable<Column['type']>
 export type Role = Me['role']
 
 /** A question as the form of the console makes it. */
 export type Question = { ask: string } & Record<string, unknown>
-export type Asked = { question: Question; pay: Pay } | { sql: string; pay: Pay }
+export type Asked = ({ question: Question; pay: Pay } | { sql: string; pay: Pay }) & { vintages?: string[] }

@@ -249,12 +249,21 @@ def _simultaneous(given: Answer, said: Mapping[str, Any]) -> list[list[Any]] | N
     return [[each["low"], each["high"]] for each in ends]
 
 
-def plan(opened: Plan, name: str, *, public: str | None, called: str | None, shared: bool) -> PlanForm:
+def plan(
+    opened: Plan,
+    name: str,
+    vintages: Sequence[str],
+    *,
+    public: str | None,
+    called: str | None,
+    shared: bool,
+) -> PlanForm:
     """Return a plan by its public identifier."""
     more: PlanMembers = {
         "id": public,
         "dataset": name,
         "name": called,
+        "vintages": list(vintages),
         "price": amount(opened.charge),
         "shared": shared,
         "text": opened.price(),

@@ -311,6 +311,7 @@ class PlanMembers(TypedDict):
     id: str | None
     dataset: str
     name: str | None
+    vintages: list[str]
     price: Amount
     shared: bool
     text: str

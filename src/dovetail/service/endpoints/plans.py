@@ -40,7 +40,9 @@ def quoted(name: str, body: PlanBody, request: Request) -> Reply[PlanQuoteForm]:
     neighbours = asker.served.entry.said.get("neighbours", "add-remove")
     standing = asker.account.standing()
     sketch = sketched_plan(noise, slots, neighbours, standing)
-    form = forms.plan(sketch, asker.served.entry.name, public=None, called=body.name, shared=False)
+    form = forms.plan(
+        sketch, asker.served.entry.name, asker.vintages, public=None, called=body.name, shared=False
+    )
     budget, spent = standing.budget, standing.spent
     assert budget is not None
     fits = budget.allows(spent, sketch.charge)
@@ -61,9 +63,8 @@ def opened(name: str, body: PlanBody, request: Request) -> Reply[PlanForm]:
     noise, slots = _read(body)
     made = asker.session.plan(noise, queries=slots, name=body.name)
     state = next(each for each in asker.plans() if each.id == made.id)
-    form = forms.plan(
-        made, asker.served.entry.name, public=state.public, called=state.name, shared=state.shared
-    )
+    shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
+    form = forms.plan(made, asker.served.entry.name, state.vintages, **shown)
     return reply(form, 201)
 
 
@@ -80,7 +81,7 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
         for state in service.ledger.catalogue.account(served.entry.name).plans_of(caller.name):
             if is_plan(state):
                 shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
-                plans.append(forms.plan(stored_plan(state), served.entry.name, **shown))
+                plans.append(forms.plan(stored_plan(state), served.entry.name, state.vintages, **shown))
     return reply({"plans": plans, "next": None})
 
 
