@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from time import process_time
 from typing import Any
 
 import pytest
@@ -21,6 +22,15 @@ def test_a_body_may_be_as_deep_as_said_and_no_deeper(body: bytes, depth: int) ->
         with pytest.raises(Refused) as caught:
             check_depth(body, depth - 1)
         assert caught.value.status == 413
+
+
+@pytest.mark.parametrize("piece", [b'\\"', b'"\\', b'"\\"', b'"\n', b"\\", b'"'])
+def test_strings_without_an_end_are_looked_at_once(piece: bytes) -> None:
+    """Whoever may send a body, even before signing in, could stop a worker for minutes otherwise."""
+    body = b'"' + piece * 30_000
+    begun = process_time()
+    check_depth(body, 5)
+    assert process_time() - begun < 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from typing import Any
 
 from .problems import Refused
 
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string without an end reaches to the end of the body. Nothing is tried twice: to look for each
+# of their ends again would take half an hour for one body.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _LONGEST_NUMBER = 1000
