@@ -49,18 +49,17 @@ def ratio_interval(above: Divisible, below: Divisible, chance: Fraction) -> Bar:
         return _box(above.bar(1 - chance / 2), below.bar(1 - chance / 2))
     reach = abs(below.exact) + _width(below, chance * _FOR_STEPS)
     inner = chance * (1 - _FOR_BOX - _FOR_STEPS)
-    low = _first_kept(above, below, box.low, box.high, inner, reach)
-    high = None if low is None else _first_kept(above, below, box.high, low, inner, reach)
-    if low is None or high is None:
-        return _box(above.bar(1 - chance / 2), below.bar(1 - chance / 2))
-    return Bar(low, high)
+    low = _first_kept(above, below, box.low, 1, inner, reach)
+    return Bar(low, _first_kept(above, below, box.high, -1, inner, reach))
 
 
 def _first_kept(
-    above: Divisible, below: Divisible, start: Fraction, end: Fraction, chance: Fraction, slope: Fraction
-) -> Fraction | None:
-    """Return about the first ratio from start to end that is not ruled out; None where all are."""
-    up = 1 if end >= start else -1
+    above: Divisible, below: Divisible, start: Fraction, up: int, chance: Fraction, slope: Fraction
+) -> Fraction:
+    """Return about the first ratio from start, upwards or down, that is not ruled out.
+
+    That of the released numbers is never: no step goes beyond it.
+    """
     for _ in range(_MOST_BARS):
         gap = abs(above.exact - start * below.exact) - _width(above - below.scaled(start), chance)
         if gap <= 0:
@@ -69,8 +68,6 @@ def _first_kept(
         further = Fraction(nextafter(float(start + up * gap / slope), -inf * up))
         if (further - start) * up <= abs(start) * _NEAR:
             break
-        if (end - further) * up < 0:
-            return None
         start = further
     return start
 

@@ -109,7 +109,7 @@ class NoiseSum:
         return min(safe, _on_grid(main, kept, ends, widen - apart) + apart + self.moved)
 
     def chernoff(self, chance: float) -> float:
-        """Return a t with P(X > t) <= chance by Chernoff's bound: quick, and up to a third too large."""
+        """Return a t with P(X > t) <= chance by Chernoff's bound: quick, and up to twice too large."""
         if not self.terms:
             return 0.0
         parts = [(cut(term.noise), term) for term in self.terms]
@@ -233,7 +233,7 @@ def summed_masses(noise: CutNoise, count: int) -> tuple[Floats, float] | None:
     None where the sum has too many values.
     """
     whole = NoiseSum([Term(1.0, noise.noise, count)]).chernoff(_BEYOND)
-    reach = int(min(noise.reach * count, whole + 1))
+    reach = int(min(noise.reach * count, whole))  # whole numbers beyond it are larger than `whole`
     points = _smooth(2 * reach + 3)
     if points > _MOST_POINTS:
         return None

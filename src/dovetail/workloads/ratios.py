@@ -160,12 +160,9 @@ class _Pivot:
         past = np.maximum(self.places + self.half_bin - self.count_bar, 0.0)
         up = self.total_bar + nearest * (self.count_bar + self.places - self.half_bin)
         down = self.total_bar - furthest * past
-        # Ratios of the other sign are near to one of 0: for them, up is down.
+        # Ratios of the other sign are near to one of 0: for them, up is down, and down is no more than up.
         both = (sizes < spacing)[:, None]
-        return (
-            np.where(both, np.minimum(up, self.total_bar - spacing * past), up),
-            np.where(both, np.minimum(down, self.total_bar), down),
-        )
+        return np.where(both, np.minimum(up, self.total_bar - spacing * past), up), down
 
     def _missed(self, sizes: Floats, bars: Floats, boxes: tuple[Floats, Floats]) -> Floats:
         # Within a bin of C, S - m·C lies within m times half its width of what it is at the middle.

@@ -62,10 +62,7 @@ class _Runs:
 
 def step_weights(tree: Tree, edges: Sequence[int], values: Sequence[float]) -> list[tuple[float, int]]:
     """Return the weights of all measured counts in a step function's estimate, and how many have each."""
-    last = tree.cells - 1
-    cuts = sorted({*edges, last})
-    given = [float(values[bisect_right(edges, cut) - 1]) for cut in cuts[:-1]]
-    runs = [_Runs(tree.levels[0], cuts, given, [])]
+    runs = [_Runs(tree.levels[0], list(edges), list(map(float, values)), [])]
     for level in tree.levels[1:]:
         runs.append(_averaged(runs[-1], level))
     runs[-1].h = list(runs[-1].g)
