@@ -100,6 +100,21 @@ def test_ranks_stay_within_their_bound() -> None:
     assert bound < choice.rank_bound(101, "1e-400") < 150 * bound
 
 
+@pytest.mark.parametrize(("q", "epsilon"), [("1/2", "0.5"), ("1/2", 3), ("1/4", 1), ("9/10", "0.2")])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_rank_bound_is_missed_as_often_as_it_says_where_all_other_cells_are_just_beyond_it(
+    q: str, epsilon: str, replaced: bool
+) -> None:
+    """All rows in the first of 500 cells, so many that the others are beyond the bound, by the exact law."""
+    choice, chance, cells = QuantileChoice(q, epsilon, replaced=replaced), 1e-6, 500
+    bound, away = choice.rank_bound(cells, chance), 1 - choice.q
+    rows = next(n for n in range(1, 10**6) if n * away > bound)
+    missed = sum(chances(choice, [rows, *[0] * (cells - 1)])[1:])
+    # The last row may have been more than enough.
+    too_far = choice.epsilon * choice.q.denominator / (2 * choice.sensitivity) * away
+    assert chance * 0.99 * np.exp(-float(too_far)) <= missed <= chance
+
+
 @pytest.mark.parametrize("q", [0, 1, "1.5"])
 def test_q_lies_strictly_between_0_and_1(q: object) -> None:
     with pytest.raises(InvalidParameter, match="q="):

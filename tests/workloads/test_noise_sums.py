@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import sqrt
+from math import log2, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -105,7 +105,7 @@ def test_multiples_of_any_unit_are_exact(unit: float) -> None:
 
 
 def test_a_unit_too_small_for_the_grid_is_rounded() -> None:
-    """One step of the unit at a time, the grid would not fit, and Chernoff's bound is a third too large."""
+    """One step of the unit at a time, the grid would not fit, and Chernoff's bound is much too large."""
     terms = [Term(300, Geometric(2)), Term(211 + 1 / 4096, DiscreteGaussian(1))]
     law = NoiseSum(terms)
     bar = law.two_sided(0.05)
@@ -140,6 +140,31 @@ def test_the_rounded_law_is_symmetric_so_its_errors_have_mean_zero() -> None:
         assert np.array_equal(masses[1:], masses[:0:-1])
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("weight", [0.25, 1.0, 2.75])
+def test_a_group_on_the_grid_has_the_law_of_its_sum(weight: float, count: int) -> None:
+    """Convolved, then each value moved to its nearest place; of halves, either."""
+    noise, reach = Geometric("0.7"), cut(Geometric("0.7")).reach
+    single = np.asarray(noise.pmf(np.arange(-reach, reach + 1)))
+    whole = single
+    for _ in range(count - 1):
+        whole = np.convolve(whole, single)
+    values = (np.arange(len(whole)) - len(whole) // 2) * weight
+    found = _Group(Term(weight, noise, count)).on_grid(1.0, 4096)
+    for place in range(40):
+        near = np.abs(values - place)
+        assert whole[near < 0.5].sum() - 1e-12 <= found[place] <= whole[near <= 0.5].sum() + 1e-12
+    assert found.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weight", [1e-6, 0.3, 1e4])
+@pytest.mark.parametrize("noise", [Geometric("0.2"), DiscreteGaussian(5)])
+def test_chernoff_s_bound_holds_and_is_at_most_twice_too_large(noise: IntegerNoise, weight: float) -> None:
+    law = NoiseSum([Term(weight, noise, 3), Term(weight / 2, noise)])
+    for chance in (0.05, 1e-3, 1e-6):
+        assert law.one_sided(chance) <= law.chernoff(chance) <= law.one_sided(chance) * 2
+
+
 @pytest.mark.parametrize("noise", [Geometric(1), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(2)])
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
@@ -152,6 +177,23 @@ def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
         whole = np.convolve(whole, single)
     middle = len(whole) // 2
     assert np.abs(masses - whole[middle : middle + len(masses)]).sum() < error < 1e-10
+
+
+@pytest.mark.parametrize("count", [2, 100])
+def test_the_error_of_a_power_counts_every_frequency(count: int) -> None:
+    """By Parseval: each factor of each frequency, of both signs, errs by so much."""
+    noise = cut(Geometric(1))
+    found = summed_masses(noise, count)
+    assert found is not None
+    masses, error = found
+    lengths = sorted(factor << power for factor in (4, 5, 6) for power in range(16))
+    points = next(length for length in lengths if length > 2 * len(masses))
+    places = np.arange(-noise.reach, noise.reach + 1)
+    single = np.bincount(places % points, noise.noise.pmf(places), points)
+    each = 4 * 2.0**-53 * log2(points)
+    factors = count * each * np.abs(np.fft.fft(single).real) ** (count - 1)
+    both_sides = sqrt(points * float(masses[0] ** 2 + 2 * np.sum(masses[1:] ** 2)))
+    assert error >= sqrt(float(np.sum(factors**2))) + each * both_sides
 
 
 def test_a_million_noises_are_normal_and_quick() -> None:
@@ -186,14 +228,3 @@ def test_a_chance_lies_between_0_and_1(chance: float) -> None:
 def test_weights_must_be_finite() -> None:
     with pytest.raises(InvalidParameter, match="weights from"):
         NoiseSum([Term(float("nan"), Geometric(1))])
-
-
-def test_noise_on_a_coarser_grid_has_the_masses_of_its_nearest_whole_numbers() -> None:
-    """Summed one by one; halves go towards 0."""
-    noise, width = cut(Geometric("0.05")), 0.125
-    places = np.ceil(np.arange(noise.reach + 1) * width - 0.5).astype(int)
-    one_by_one = np.bincount(places, noise.masses())
-    one_by_one[0] += noise.masses()[1:][places[1:] == 0].sum()  # from the other side
-    found = noise.rounded(width)
-    assert np.allclose(found[: len(one_by_one)], one_by_one, rtol=1e-9, atol=1e-15)
-    assert found[len(one_by_one) :].sum() < 1e-20

@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dovetail.privacy import Budget
 from dovetail.privacy.normal import normal_sigma
 from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.planning import (
+    _log_delta,
     can_be_residuals,
     even_variances,
     information,
@@ -218,6 +220,18 @@ def test_residuals_keep_a_budget_for_certain() -> None:
         assert not keeps(price(less, neighbours), budget)
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "shape", [Geometric("0.01"), PiecewiseGeometric(["0.005", "0.02"], [120])], ids=["geometric", "two rates"]
+)
+def test_residuals_spend_a_pure_budget_and_keep_it(shape: IntegerNoise, neighbours: str) -> None:
+    wanted, budget = MarginalWorkload.of_ways((4, 3, 2), 2), Budget.pure("0.5")
+    found = residual_strategy(wanted, shape, budget, neighbours)
+    assert found is not None
+    worst = max(loss.worst for loss in price(found, neighbours))
+    assert 0.49 <= worst <= 0.5
+
+
 @pytest.mark.parametrize("kind", ["joint", "residuals"])
 def test_predictions_are_within_3_per_cent_of_a_simulation(kind: Kind) -> None:
     wanted, runs = MarginalWorkload.of_ways(ADULT, 2), 60
@@ -279,3 +293,38 @@ def test_a_limit_is_kept_exactly_and_not_to_the_nearest_float() -> None:
 
     for budget in (Budget.approximate(1, "0.1"), Budget.zeta("0.1", max_epsilon=9)):
         assert not keeps([Loss()], budget)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        (Budget.pure(2), True),
+        (Budget.pure("1.99"), False),
+        (Budget.zeta("0.1", max_epsilon=2), True),
+        (Budget.zeta("0.1", max_epsilon="1.99"), False),
+        (Budget.zeta("0.09", max_epsilon=2), False),
+        (Budget.approximate(1, "1e-6"), True),
+        (Budget.approximate(1, "0.9e-6"), False),
+    ],
+)
+def test_a_loss_keeps_a_budget_in_every_figure_that_the_budget_limits(budget: Budget, kept: bool) -> None:
+    """A small delta is no excuse where a budget has none."""
+    loss = SimpleNamespace(
+        worst=2, zeta=0.09375, delta=lambda epsilon: 1e-6 * (1 - 1e-9), renyi=lambda order: 9
+    )
+    assert keeps([loss], budget) is kept  # type: ignore[list-item]
+    # Of several losses, one that does not keep it is enough; a Rényi order must not hide it.
+    harmless = SimpleNamespace(worst=0, zeta=0, delta=lambda epsilon: 0.0, renyi=lambda order: 0)
+    assert keeps([harmless, loss], budget) is kept  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("order", [2, 16, 64])
+@pytest.mark.parametrize("renyi", [0.01, 0.4, 3.0])
+def test_the_delta_of_a_renyi_order_is_the_largest_that_the_order_allows(order: int, renyi: float) -> None:
+    """Of all losses L with E exp((order - 1)·L) of that size, those of one value give most: search it."""
+    budget = Budget.approximate(1, "1e-6")
+    loss = SimpleNamespace(renyi=lambda asked: {order: renyi}[asked])
+    beyond = np.linspace(1e-4, 2, 20_000)
+    highest = float(np.max(np.log1p(-np.exp(-beyond)) - (order - 1) * (1 + beyond - renyi)))
+    found = _log_delta(loss, budget, order)  # type: ignore[arg-type]
+    assert highest <= found <= highest + 1e-4

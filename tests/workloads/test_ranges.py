@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil, floor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,8 @@ from scipy.stats import binom
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.workloads import RangeEstimates, Tree
-from dovetail.workloads.tree_queries import step_error
+from dovetail.workloads.ranges import _quick_bars, _target, _whole
+from dovetail.workloads.tree_queries import range_error, step_error
 
 TREE = Tree(10, (1, 4))
 FALSE_ALARM = 1e-9
@@ -170,6 +173,57 @@ def test_many_empty_cells_end_the_search_on_the_safe_side() -> None:
     assert RangeEstimates(tree, noise, tree.counts(cells)).quantile("0.5", 0.05).low == 5_000
 
 
+@pytest.mark.parametrize("q", ["0", "1/4", "1/3", "1/2", "9/10", "1"])
+@pytest.mark.parametrize("kind", ["disc", "cont"])
+def test_the_test_of_a_quantile_holds_at_its_rows_and_for_no_smaller_bounds(q: str, kind: Any) -> None:
+    """All tables of up to 60 rows of different values: their ranks say which rows a quantile lies between."""
+    exact, least, most = Fraction(q), Fraction(10), Fraction(-10)
+    target = _target(exact, kind)
+    left, right = Fraction(target.left), Fraction(target.right)
+    for rows in range(1, 61):
+        first = last = max(ceil(exact * rows), 1)
+        if kind == "cont":
+            first, last = floor(exact * (rows - 1)) + 1, ceil(exact * (rows - 1)) + 1
+        least = min(least, left * first + right * (rows - first))
+        most = max(most, left * (last - 1) + right * (rows - last + 1))
+    assert -target.below <= least + Fraction(1, 10**12)
+    assert target.above >= most - Fraction(1, 10**12)
+    # No row decides between the bound and what is reached, but where rows are interpolated.
+    apart = 0 if kind == "disc" or exact in (0, 1) else Fraction(1, exact.denominator)
+    tight = apart + Fraction(1, 10**12)
+    assert least <= -target.below + tight
+    assert most >= target.above - tight
+
+
+@pytest.mark.parametrize("chance", ["0.05", "0.001"])
+def test_a_table_may_be_empty_until_its_total_exceeds_what_noise_adds(chance: str) -> None:
+    bar = floor(range_error(TREE, Geometric("0.4"), 0, 9).one_sided(chance))
+    for total, empty in ((bar, True), (bar + 1, False)):
+        cells = np.array([0, 0, total, *[0] * 7])
+        found = RangeEstimates(TREE, Geometric("0.4"), TREE.counts(cells))
+        assert found.may_be_empty(chance) is empty
+
+
+def test_whole_ends_allow_for_what_floats_lose() -> None:
+    assert _whole(10 - 1e-12, 3.0) == _whole(10 + 1e-12, 3.0) == (7, 13)
+    assert _whole(10.4, 3.0) == (8, 13)
+
+
+@pytest.mark.parametrize("q", ["0", "1/4", "1/2", "1"])
+@pytest.mark.parametrize("tree", [TREE, Tree(7, (1,)), Tree(40, (1, 3, 15))])
+def test_no_quick_bar_is_shorter_than_that_of_the_exact_law(tree: Tree, q: str) -> None:
+    """G(t) weighs the cells up to t with 1 - q and those after it with -q; of the extremes, only one side."""
+    share, noise, chance = float(Fraction(q)), Geometric("0.4"), 0.025
+    left, right = {"0": (1.0, 0.0), "1": (0.0, -1.0)}.get(q, (1 - share, -share))
+    quick = _quick_bars(tree, noise, _target(Fraction(q), "disc"), chance)
+    for t in range(tree.cells - 1):
+        exact = step_error(tree, noise, [0, t + 1, tree.cells], [left, right]).one_sided(chance)
+        assert exact <= quick[t] <= 3 * exact
+    whole = step_error(tree, noise, [0, tree.cells], [left]).one_sided(chance)
+    assert whole <= quick[-1]
+    assert quick[-1] <= 3 * whole or left == 0
+
+
 @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan")])
 def test_q_lies_from_0_to_1(q: float) -> None:
     with pytest.raises(InvalidParameter, match="q="):
@@ -177,5 +231,14 @@ def test_q_lies_from_0_to_1(q: float) -> None:
 
 
 def test_ranges_lie_within_the_cells() -> None:
-    with pytest.raises(InvalidParameter, match="last"):
-        released(TABLES["ties"], TREE, Geometric(1)).count(3, 2)
+    found = released(TABLES["ties"], TREE, Geometric(1))
+    for first, last, name in ((3, 2, "last"), (3, 10, "last"), (-1, 2, "first"), (10, 10, "first")):
+        for ask in (found.count, found.error):
+            with pytest.raises(InvalidParameter, match=name):
+                ask(first, last)
+    assert found.count(0, 9) == pytest.approx(found.count(0, 4) + found.count(5, 9))
+
+
+def test_a_quantile_of_another_kind_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="kind"):
+        released(TABLES["ties"], TREE, Geometric(1)).quantile("0.5", 0.05, "median")  # type: ignore[arg-type]

@@ -91,6 +91,30 @@ def test_bars_pay_for_the_boxes_of_all_ratios_up_to_the_next_point(kind: str) ->
 
 
 @pytest.mark.parametrize("kind", NOISES)
+@pytest.mark.parametrize("place", [64, 65, 66, 90, 128])
+def test_a_bar_is_the_least_that_pays_for_all_that_can_be_missed(kind: str, place: int) -> None:
+    """Noise by noise, as the head of the module says when the box of a ratio misses."""
+    ratios = known(kind, CHANCE)
+    pivot, ratio = ratios._pivot, float(ratios._grid[place])
+    spacing = float(ratios._grid[1] - ratios._grid[0])
+    a, b = pivot.total_bar, pivot.count_bar
+    s, c = np.meshgrid(np.arange(-200, 201), np.arange(-b, int(pivot.count_reach) + 1), indexing="ij")
+    chances = np.multiply(ratios.total_noise.pmf(s), ratios.count_noise.pmf(c))
+    boxes = np.zeros(s.shape, bool)
+    for near in np.linspace(ratio - spacing, ratio + spacing, 41):
+        m, up = abs(near), s if near >= 0 else -s
+        boxes |= (up > a + m * (b + c) + 1e-9) | (up < m * np.maximum(c - b, 0) - a - 1e-9)
+    never = float(ratios.count_noise.sf(b)) + float(ratios.count_noise.sf(int(pivot.count_reach)))
+
+    def missed(bar: float) -> float:
+        return never + float(np.sum(chances[boxes | (np.abs(s - ratio * c) > bar)]))
+
+    (bar,) = pivot.bars(np.array([ratio]), spacing).tolist()
+    assert missed(bar * (1 + 1e-7)) <= CHANCE or bar == a + ratio * b
+    assert missed(bar * (1 - 1e-6) - 1e-6) > float(CHANCE) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("kind", NOISES)
 def test_bars_between_two_points_are_as_high_as_both_allow_and_no_higher(kind: str) -> None:
     """A bar rises from either point by at most the reach per ratio: looked at in 1,000 places in between."""
     ratios = known(kind, CHANCE)
