@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -82,3 +83,19 @@ def asked(query: dv.Count | Sum, rows: int, cells: int) -> str:
 )
 def test_each_measure_says_what_the_bounds_do_to_it(query: Sum, rows: int, cells: int, said: str) -> None:
     assert said in asked(query, rows, cells)
+
+
+def test_of_several_questions_the_bounds_of_all_are_said() -> None:
+    """Rows bound one of them and cells the other: neither is forgotten because of the other."""
+    persons = Persons(Field("id", "text"), 4, 2)
+
+    def said(*queries: Any) -> str:
+        asked = [query.checked(SCHEMA.table()) for query in queries]
+        found = bounded(*(CheckedQuery(each.measure, each.axes, None, persons) for each in asked))
+        assert found is not None
+        return found
+
+    for queries in ((Count(), CountDistinct()), (CountDistinct(), Count())):
+        assert said(*queries).startswith("at most 4 rows per person")
+    for queries in ((Count(), Histogram("ward")), (Histogram("ward"), Count())):
+        assert said(*queries).startswith("at most 4 rows and 2 cells per person")

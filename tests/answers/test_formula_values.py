@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import product
@@ -9,12 +10,14 @@ from itertools import product
 import pytest
 
 from dovetail.answers import Answer, formula_values
-from dovetail.answers.formula_values import bars_of, box_of
+from dovetail.answers.formula_values import bars_of, box_of, kept
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query import Column, Mean, Schema
 from dovetail.query.measures import Rows, Total, half_width
 from dovetail.query.sql.formula import Aggregate, Computed, Formula, Number
+from dovetail.query.sql.formula import Test as Comparison
+from dovetail.query.sql.formula import Tests as Comparisons
 
 TABLE = Schema([Column("k", "text", values=["a", "b"]), Column("x", "integer")]).table()
 QUESTION = Mean("x", 1, 3, 1).checked(TABLE)
@@ -96,3 +99,48 @@ def test_what_may_be_divided_by_nothing_has_no_interval() -> None:
 
 def asked_bars() -> list[formula_values.Bar]:
     return [formula_values.Bar(Fraction(1), Fraction(2))]
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*"])
+@pytest.mark.parametrize("count", [300, 1])
+def test_what_is_clamped_keeps_its_own_interval_in_a_formula(sign: str, count: int) -> None:
+    clamped = replace(answer((60, count)), clamp=True)
+    (own,) = bars_of(COUNT, [clamped], [0], Fraction(1, 20), False)
+    (bar,) = bars_of(Computed(sign, COUNT, Number(Fraction(5))), [clamped], [0], Fraction(1, 20), False)
+    assert own is not None
+    assert bar is not None
+    by = {"+": lambda end: end + 5, "-": lambda end: end - 5, "*": lambda end: end * 5}[sign]
+    assert (bar.low, bar.high) == (by(own.low), by(own.high))
+    assert own.low == max(own.low, 0)
+
+
+def test_tests_of_noisy_values_follow_the_logic_of_sql() -> None:
+    """By the tables of the standard, None being unknown: here what is divided by 0."""
+    tests: dict[bool | None, Comparison] = {
+        True: Comparison("=", Number(Fraction(1)), Number(Fraction(1))),
+        False: Comparison("<", Number(Fraction(1)), Number(Fraction(1))),
+        None: Comparison(">", Computed("/", Number(Fraction(1)), Number(Fraction(0))), Number(Fraction(0))),
+    }
+    order = {False: 0, None: 1, True: 2}
+    for one, other in product(tests, repeat=2):
+        parts = (tests[one], tests[other])
+        assert kept(Comparisons("and", parts), {}, 0) is min(one, other, key=order.__getitem__)
+        assert kept(Comparisons("or", parts), {}, 0) is max(one, other, key=order.__getitem__)
+    for one, turned in ((True, False), (False, True), (None, None)):
+        assert kept(Comparisons("not", (tests[one],)), {}, 0) is turned
+
+
+@pytest.mark.parametrize(
+    ("sign", "less", "same", "more"),
+    [
+        ("=", False, True, False),
+        ("<>", True, False, True),
+        ("<", True, False, False),
+        ("<=", True, True, False),
+        (">", False, False, True),
+        (">=", False, True, True),
+    ],
+)
+def test_each_sign_compares_as_it_is_written(sign: str, less: bool, same: bool, more: bool) -> None:
+    found = [kept(Comparison(sign, COUNT, Number(Fraction(7))), {COUNT: [Fraction(n)]}, 0) for n in (6, 7, 8)]
+    assert found == [less, same, more]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,24 @@ def test_tables_survive_the_ledger_and_json(session: dv.Session, answer: dv.Marg
     assert isinstance(again, dv.MarginalsAnswer)
     assert again.values() == answer.values()
     assert again.table("a", "age").equals(answer.table("a", "age"))
+
+
+def test_every_line_of_csv_has_a_field_for_each_name(answer: dv.MarginalsAnswer) -> None:
+    for text, first in ((answer.to_csv(), "table"), (answer.to_csv("b", "a"), "b")):
+        head, *lines = csv.reader(text.splitlines())
+        assert head[0] == first
+        assert {len(line) for line in lines} == {len(head)}
+    values = answer.table("b", "a")["value"].to_pylist()
+    assert [float(line[2]) for line in lines] == values
+
+
+def test_clamped_tables_are_cut_off_at_0_and_nowhere_else(answer: dv.MarginalsAnswer) -> None:
+    turned = tuple(-number if place % 2 else number for place, number in enumerate(answer.cells[0]))
+    below = replace(answer, cells=(turned,))
+    raw, cut = (each.table("a", "b").to_pydict() for each in (below, replace(below, clamp=True)))
+    assert min(raw["value"]) < 0 < max(raw["value"])
+    for name in ("value", "low", "high"):
+        assert cut[name] == [max(end, 0) for end in raw[name]]
 
 
 def test_all_tables_stand_below_each_other(answer: dv.MarginalsAnswer) -> None:

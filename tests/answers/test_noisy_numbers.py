@@ -152,11 +152,35 @@ def test_values_follow_the_rules_of_arithmetic(one: int, two: int, three: int) -
     assert made.exact == one * 100 - Fraction(two * 50 + 3, 4) - 6 * three
 
 
-def test_products_hold_both_intervals() -> None:
-    made = HISTOGRAM["a"] * HISTOGRAM["b"]
-    assert made.value == 5000
-    assert made.low < 5000 < made.high
-    assert (made * 2).exact == 10000
+def test_signs_turn_with_their_intervals() -> None:
+    a, (low, high) = HISTOGRAM["a"], HISTOGRAM["a"].interval()
+    assert ((-a).value, (-a).interval()) == (-100, (-high, -low))
+    assert ((7 - a).value, (7 - a).interval()) == (-93, (7 - high, 7 - low))
+    assert (a - a - a).interval() == (-high, -low)
+
+
+@pytest.mark.parametrize("level", ["0.9", "0.99"])
+def test_products_are_boxes_of_both_intervals_each_with_half_of_the_chance(level: str) -> None:
+    made, half = HISTOGRAM["a"] * HISTOGRAM["c"], 1 - (1 - Fraction(level)) / 2
+    ends = product(*(HISTOGRAM[key].interval(half) for key in "ac"))
+    corners = [one * other for one, other in ends]
+    assert made.value == -300
+    assert made.interval(level) == (min(corners), max(corners))
+    assert (made * 2).exact == -600
+
+
+@pytest.mark.parametrize("by", [3, 7, -3, 10**20 + 1])
+def test_ends_that_no_float_can_hold_go_outward_to_the_next_one(by: int) -> None:
+    number = (HISTOGRAM["a"] + 1) / by
+    bar, (low, high) = number.bar(), number.interval()
+    assert Fraction(low) <= bar.low < Fraction(np.nextafter(low, np.inf))
+    assert Fraction(np.nextafter(high, -np.inf)) < bar.high <= Fraction(high)
+
+
+def test_a_number_says_what_was_left_out_of_it() -> None:
+    used = replace(HISTOGRAM["a"], bounded="at most 4 rows per person are used")
+    assert "for the rows used: at most 4 rows" in repr(used + HISTOGRAM["b"])
+    assert "rows used" not in repr(HISTOGRAM["a"] + HISTOGRAM["b"])
 
 
 @pytest.fixture

@@ -103,6 +103,10 @@ def test_a_distribution_function_is_the_answer_of_ranges_paid_once(tmp_path: Pat
         assert shares["value"][-1] == 1
         for x, low, high in zip(shares["x"], shares["low"], shares["high"], strict=True):
             assert 0 <= low <= sum(row <= x for row in rows) / len(rows) <= high <= 1
+        quiet = session.cdf("x", by="k", noise=QUIET).cdf(group=("a",), shares=True).to_pydict()
+        true = [sum(row <= x for row in rows) / len(rows) for x in range(20)]
+        for name in ("value", "low", "high"):
+            assert quiet[name] == pytest.approx(true, abs=3 / len(rows))
 
 
 def test_the_band_of_shares_covers_all_values_at_once() -> None:

@@ -56,7 +56,9 @@ def test_ranges_count_what_lies_in_them(tmp_path: Path) -> None:
             found = answer.range(a, b, level="0.999999999")
             assert found.low <= true <= found.high
             assert found.value == pytest.approx(true, abs=1)
-        assert answer.range(200, 300).value == 0
+        for a, b in ((200, 300), (-20, -5), (None, -1), (100, None), ("10.2", "10.8")):
+            nothing = answer.range(a, b)
+            assert (nothing.value, nothing.low, nothing.high) == (0, 0, 0)
         cdf = answer.cdf().to_pydict()
         counts = [sum(x <= top for x in values()) for top in range(100)]
         assert np.allclose(cdf["value"], counts, atol=1)
