@@ -76,7 +76,7 @@ def test_a_plan_leaves_half_of_delta_where_the_other_half_pays() -> None:
     )
     assert loss.delta(1) < 5e-7
     charge = plan_charge(loss, budget, Charge.zero())
-    assert 0 < 2 * charge.delta_units <= 10**12
+    assert 2 * charge.delta_units == 10**12
     # Where half of it does not pay, all of it may.
     tight = Budget.approximate(Fraction(loss.epsilon_at("7e-7")) + Fraction(1, 10**6), "1e-6")
     assert loss.delta(tight.epsilon_limit) > 5e-7
@@ -91,8 +91,13 @@ def test_of_two_valid_charges_the_one_that_leaves_more_is_taken() -> None:
 
 def test_a_plan_that_does_not_fit_is_priced_so_that_the_account_refuses_it() -> None:
     budget = Budget.approximate("0.1", "1e-6")
-    charge = plan_charge(privacy_loss(Geometric(1)).compose(100), budget, Charge.zero())
+    loss = privacy_loss(Geometric("0.1")).compose(100)
+    charge = plan_charge(loss, budget, Charge.zero())
     assert not budget.allows(Charge.zero(), charge)
+    # What is refused is what it would cost with all of delta, and no more.
+    assert charge.delta_units == 10**12
+    assert charge.epsilon is not None
+    assert loss.delta(charge.epsilon) <= 1e-6 < loss.delta(Fraction(charge.epsilon) * Fraction(999, 1000))
 
 
 def test_a_charge_that_takes_more_than_half_of_delta_is_the_last_resort() -> None:

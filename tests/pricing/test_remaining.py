@@ -11,6 +11,9 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.noise import Geometric
+from dovetail.pricing.calibration import error_of_rest
+from dovetail.privacy import Charge
 
 PEOPLE = pyarrow.table({"age": [20, 30, 40], "sex": ["F", "M", "F"], "id": ["a", "b", "b"]})
 PERSONS = {"unit": "id", "max_rows": 3, "max_cells": 2}
@@ -63,3 +66,18 @@ def test_nothing_is_offered_where_nothing_is_known_or_left(tmp_path: Path) -> No
         with pytest.raises(dv.BudgetExceeded) as refused:
             session.count(where="age > 20", noise=dv.Geometric(1))
         assert "pays for" not in str(refused.value)
+
+
+@pytest.mark.parametrize("spent", ["0.876544", "0.00017", "0.9999"])
+def test_a_rest_of_many_digits_buys_what_is_said(spent: str) -> None:
+    """Rounded down to three digits it can be paid; rounded up it could not, and nothing would be offered."""
+    budget, before = dv.Budget.pure(1), Charge.approximate(spent)
+    question = dv.Count().checked(dv.Schema([dv.Column("x", "integer")]).table())
+    error = error_of_rest(question, budget, before, "add-remove", Fraction(19, 20))
+    rest = 1 - Fraction(spent)
+    assert error is not None
+    assert (
+        Geometric(rest).error_bound("0.05")
+        <= error
+        <= Geometric(rest * Fraction(99, 100)).error_bound("0.05")
+    )

@@ -15,7 +15,13 @@ import dovetail as dv
 from dovetail.noise import Geometric
 from dovetail.pricing.accuracy import noises_reaching
 from dovetail.pricing.composition import charge_of, joint_losses
-from dovetail.pricing.strategies_at_price import _even_noises, shared_price, ways_at_price
+from dovetail.pricing.strategies_at_price import (
+    _even_noises,
+    price_of,
+    shapes_under,
+    shared_price,
+    ways_at_price,
+)
 from dovetail.privacy import privacy_loss
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Rows
@@ -199,3 +205,26 @@ def test_a_price_pays_for_the_move_of_most_integers(price: dv.Budget) -> None:
         in_a, in_b, in_one = (privacy_loss(noise) for noise in way.noises)
         for loss in (in_a.compose(2).then(in_b.compose(2)), in_a.then(in_b).then(in_one)):
             assert loss.delta(1) <= price.delta_limit, way.name
+
+
+def test_questions_that_move_differently_share_a_price_by_the_move_of_most_integers() -> None:
+    """A replaced row moves four cells of these tables, one left out three: the price pays for four."""
+    columns = [dv.Column(name, "integer", values=list(range(3))) for name in "ab"]
+    table = dv.Schema([*columns, dv.Column("one", "integer", values=[0])]).table()
+    asked = [dv.Marginals("a", "b", "one", way=1, strategy="joint").checked(table)] * 4
+    price = dv.Budget.approximate(1, "1e-6")
+    chosen, noises = shared_price(asked, [[]] * 4, price, "replace")
+    assert keeps(tuple(joint_losses(chosen, noises, "replace")), price)
+
+
+def test_only_where_a_delta_is_paid_other_shapes_than_the_geometric_are_tried() -> None:
+    assert set(shapes_under(SPEND)) == {"geometric", "designed", "Gaussian"}
+    for budget in (dv.Budget.pure(1), dv.Budget.zeta(1, max_epsilon=2)):
+        assert set(shapes_under(budget)) == {"geometric"}
+
+
+@pytest.mark.parametrize("spend", ["1e-10", "9.9e-10"])
+def test_less_than_a_ledger_counts_is_no_price(spend: str) -> None:
+    with pytest.raises(dv.InvalidParameter, match="at least 1e-9"):
+        price_of(dv.Budget.pure(spend), dv.Budget.pure(1))
+    assert price_of(dv.Budget.pure("1.9e-9"), dv.Budget.pure(1)) == dv.Budget.pure("1e-9")

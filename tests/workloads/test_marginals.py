@@ -15,7 +15,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise
 from dovetail.workloads import MarginalWorkload, Strategy
 from dovetail.workloads.marginals import Columns, centred, subsets, whole_residual
-from dovetail.workloads.strategies import KINDS, Kind
+from dovetail.workloads.strategies import KINDS, Kind, _distinct
 
 NOISES = [Geometric(1), Geometric("0.5"), DiscreteGaussian(2)]
 
@@ -234,3 +234,10 @@ def test_bad_strategies_and_queries_are_refused() -> None:
         Strategy.alike("joint", wanted, Geometric(1)).error((0,), np.zeros(3))
     with pytest.raises(InvalidParameter, match="way"):
         MarginalWorkload.of_ways((2, 3), 3)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-13, 1e13])
+def test_weights_count_as_equal_by_their_share_of_the_largest_and_signs_do_not_matter(scale: float) -> None:
+    given = np.array([[2.0, -1.0, 0.0], [2.0 - 1e-13, 1.0, 1e-14]]) * scale
+    weights, counts = _distinct(given)
+    assert dict(zip(weights.tolist(), counts.tolist(), strict=True)) == {2 * scale: 2, scale: 2}

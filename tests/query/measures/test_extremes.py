@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
@@ -88,6 +89,20 @@ def test_answers_say_that_one_row_decides_and_that_there_may_be_none(tmp_path: P
         assert all(remark in str(both) for remark in both.remarks())
         assert json.loads(both.to_json())["remarks"] == list(both.remarks())
         assert all(remark in both._repr_html_() for remark in both.remarks())
+
+
+@pytest.mark.parametrize(
+    ("qs", "words"),
+    [
+        ((0,), "minimum of x"),
+        (("1/2",), "median of x"),
+        ((1,), "maximum of x"),
+        (("0.9",), "quantile 0.9 of x"),
+        ((0, "1/2"), "quantiles of x"),
+    ],
+)
+def test_quantiles_are_called_by_their_names(qs: Any, words: str) -> None:
+    assert dv.Quantiles("x", qs).checked(SCHEMA.table()).measure.words() == words
 
 
 def test_a_distribution_function_is_the_answer_of_ranges_paid_once(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_every_way_to_replace_a_person_lies_below_a_move(
 
 
 @pytest.mark.parametrize("grows", [False, True])
-@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("rows", [1, 2, 5, MOST_WAYS, MOST_WAYS + 1])
 def test_every_way_to_replace_rows_of_a_mean_lies_below_a_move(rows: int, grows: bool) -> None:
     """Rows that come move the sum further and bring the count back, as many as they are."""
     listed = moves(visits(Mean("x", low=-4, high=6, step=1), rows, 1), "replace", grows)
