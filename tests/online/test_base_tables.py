@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from math import prod
 
@@ -118,3 +119,17 @@ def test_tables_of_other_shapes_are_refused() -> None:
     strategy = base_strategy(SHAPE, 2, NOISE)
     with pytest.raises(InvalidParameter):
         Base(strategy, {(0, 1): np.zeros((3, 4))})
+
+
+def test_an_interval_of_floats_is_never_narrower_than_the_exact_one() -> None:
+    """Errors are multiples of a third or so: an end that a float puts below one would miss it each time."""
+    shape, random = (3, 2, 2), np.random.default_rng(5)
+    strategy, region = base_strategy(shape, 1, NOISE), Region.product(shape, {0: [True, True, False]})
+    for _ in range(100):
+        released = {columns: random.integers(-9, 99, shape[columns[0]]) for columns in strategy.measured}
+        found = Base(strategy, released).estimate(region)
+        assert found is not None
+        whole, below = strategy.exact_table(released, (0,))
+        exact, half = Fraction(int(whole[0] + whole[1]), below), Fraction(found.error.two_sided("0.1"))
+        low, high = found.interval("0.9")
+        assert Fraction(low) <= exact - half < exact + half <= Fraction(high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from math import log2, sqrt
@@ -93,6 +94,33 @@ def test_signs_and_order_do_not_matter_and_more_is_wider(
     other = [Term(-weight, noise) for weight, count in reversed(parts) for _ in range(count)]
     assert NoiseSum(other) == law
     assert law.two_sided(chance) >= law.two_sided(min(chance * 2, Fraction(9, 10))) * 0.99
+
+
+def exact_tail(parts: list[tuple[Fraction, IntegerNoise]], t: Fraction) -> float:
+    """P(|X| > t) with weights and t as they are: not even the last digit of a float is forgiven."""
+    law = {Fraction(0): 1.0}
+    for weight, noise in parts:
+        found: dict[Fraction, float] = defaultdict(float)
+        for (at, chance), (k, mass) in product(law.items(), zip(*listed(noise, 1e-8), strict=True)):
+            found[at + weight * int(k)] += chance * float(mass)
+        law = {at: chance for at, chance in found.items() if chance > 1e-12}
+    return sum(chance for at, chance in law.items() if abs(at) > t)
+
+
+@given(
+    st.sampled_from([3, 5, 7, 15, 24, 49]),
+    st.lists(st.tuples(st.integers(1, 9), short_noises), min_size=1, max_size=2),
+    chances,
+)
+@settings(max_examples=60, deadline=None)
+def test_a_unit_that_no_float_holds_loses_no_atom_at_the_bar(
+    below: int, parts: list[tuple[int, IntegerNoise]], chance: Fraction
+) -> None:
+    """A bar of 2/3 that is rounded to below 2/3 would miss whenever the error is 2/3, which is often."""
+    bar = NoiseSum([Term(many / below, noise) for many, noise in parts]).two_sided(chance)
+    exact = [(Fraction(many, below), noise) for many, noise in parts]
+    assert exact_tail(exact, Fraction(bar)) <= chance * (1 + Fraction(1, 10**6))
+    assert exact_tail(exact, Fraction(bar) - Fraction(1, below)) > chance * Fraction(99, 100) or bar == 0
 
 
 @pytest.mark.parametrize("unit", [1000.0, 0.25, 1 / 4096])

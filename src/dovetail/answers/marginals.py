@@ -276,10 +276,13 @@ class MarginalsAnswer(Answer):
 
     def _ends(self, table: Columns, level: Fraction, simultaneous: bool) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the ends of the intervals of a table's cells, around the unbiased counts."""
+        from dovetail.workloads.noise_sums import outward
+
         counts = self._measure.table(self.cells[0], self.noises, table)
         half = float(self._measure.half_width(self.noises, table, 1 - level, simultaneous))
+        low, high = outward(counts, half)
         least = 0.0 if self.clamp else -np.inf
-        return np.maximum(counts - half, least), np.maximum(counts + half, least)
+        return np.maximum(low, least), np.maximum(high, least)
 
     def _check_joint(self) -> None:
         """Refuse to fit a table over all columns where it has too many cells."""

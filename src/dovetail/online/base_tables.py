@@ -24,6 +24,7 @@ from dovetail.pricing.stretching import stretched
 from dovetail.privacy.atoms import Floats
 from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy
 from dovetail.workloads.fitting import fit_joint
+from dovetail.workloads.noise_sums import outward
 
 from .forecast import ForecastCount, product_variance
 from .hypothesis import Hypothesis
@@ -72,8 +73,9 @@ class CountEstimate:
     def interval(self, level: Real = "0.95") -> tuple[float, float]:
         """Return an interval that holds the true count with probability `level` or more."""
         chance = 1 - check.probability("level", level, "Give the level, for example 0.95.")
-        half = self.error.two_sided(chance)
-        return self.value - half, self.value + half
+        # The value is a sum of very many floats.
+        low, high = outward(np.array(self.value), self.error.two_sided(chance), lost=1e-9)
+        return float(low), float(high)
 
     def clipped(self, fitted: float) -> int:
         """Return a fitted value moved to within 1.6 standard deviations of the unbiased one.

@@ -19,14 +19,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, gcd, inf, lcm, log, log2, sqrt
+from math import exp, gcd, inf, lcm, log, log2, nextafter, sqrt
 
 import numpy as np
 
 from dovetail import check
 from dovetail.check import Real
 from dovetail.errors import InvalidParameter
-from dovetail.exact import float_down
+from dovetail.exact import float_down, float_up
 from dovetail.noise import IntegerNoise
 
 from .cutoff import CutNoise, Floats, cut, variance
@@ -106,7 +106,8 @@ class NoiseSum:
         ends, widen = self.chernoff(share * (1 - _FOR_SMALL) * _FOR_WRAPPING), safe * widening
         main, apart = _set_apart(self.terms, share * _FOR_SMALL, widen / 3)
         kept = share * (1 - _FOR_SMALL) if apart else share
-        return min(safe, _on_grid(main, kept, ends, widen - apart) + apart + self.moved)
+        found, more = _on_grid(main, kept, ends, widen - apart), apart + self.moved
+        return min(safe, nextafter(found + more, inf) if more else found)
 
     def chernoff(self, chance: float) -> float:
         """Return a t with P(X > t) <= chance by Chernoff's bound: quick, and up to twice too large."""
@@ -178,8 +179,9 @@ def _on_grid(terms: Sequence[Term], chance: float, ends: float, widen: float) ->
         return inf
     groups = [_Group(term) for term in terms]
     missing = chance * _FOR_WRAPPING + sum(group.missing for group in groups)
-    step, rounded = _common_unit([term.weight for term in terms]), 0
-    if step is None or 2 * ends / step > _MOST_POINTS // 4:
+    unit, rounded = _common_unit([term.weight for term in terms]), 0
+    step = 0.0 if unit is None else float(unit)
+    if unit is None or 2 * ends / step > _MOST_POINTS // 4:
         rounded = sum(group.copies for group in groups)
         step = widen / sqrt(rounded * log(1 / (_FOR_ROUNDING * chance)) / 2)
         missing += _FOR_ROUNDING * chance
@@ -197,7 +199,10 @@ def _on_grid(terms: Sequence[Term], chance: float, ends: float, widen: float) ->
     enough = np.flatnonzero(tails + missing + roundoff <= chance)
     if not len(enough):
         return inf
-    return float(enough[0]) * step + (widen if rounded else 0.0)
+    if rounded or unit is None:
+        return float(enough[0]) * step + widen
+    # Many errors are as large as the bar itself, so it must not be rounded down.
+    return float_up(int(enough[0]) * unit)
 
 
 class _Group:
@@ -260,13 +265,27 @@ def _transformed(noise: CutNoise, points: int) -> Floats:
     return np.asarray(np.fft.rfft(single).real)
 
 
-def _common_unit(weights: Sequence[float]) -> float | None:
-    """Return the unit of which all weights are multiples, where they are short fractions."""
+def _common_unit(weights: Sequence[float]) -> Fraction | None:
+    """Return the unit of which all weights are multiples, where they are short fractions but for rounding."""
     exact = [Fraction(weight).limit_denominator(_LARGEST_DENOMINATOR) for weight in weights]
     if any(float(short) != weight for short, weight in zip(exact, weights, strict=True)):
         return None
     below = lcm(*(number.denominator for number in exact))
-    return gcd(*(int(number * below) for number in exact)) / below
+    return Fraction(gcd(*(int(number * below) for number in exact)), below)
+
+
+def outward(estimates: Floats, half: float, lost: float = 2.0**-50) -> tuple[Floats, Floats]:
+    """Return estimates less and plus a bar, moved outward by the share that floats may have lost of them.
+
+    Whole numbers lose nothing.
+
+    >>> low, high = outward(np.array([2.0, 7 / 3]), 2.0)
+    >>> low[0] == 0 and high[0] == 4, low[1] < 1 / 3 and high[1] > 13 / 3
+    (True, True)
+    """
+    whole = (np.rint(estimates) == estimates) & (half == np.rint(half))
+    room = np.where(whole, 0.0, (np.abs(estimates) + half) * lost)
+    return estimates - half - room, estimates + half + room
 
 
 def _smooth(least: float) -> int:
