@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor, inf, log10
 from typing import Literal, TypeAlias
 
 from dovetail.exact.figures import figure
@@ -40,9 +41,23 @@ class Line:
         if self.words is not None:
             return self.words
         below, above = self.value - self.low, self.high - self.value
+        size = max(abs(float(number)) for number in (self.value, self.low, self.high))
+        digits = _digits(size, float(self.high - self.low))
         if abs(float(below - above)) <= 1e-9 * max(abs(float(self.high)), 1.0):
-            return f"{figure(self.value)} ± {figure(max(below, above))}"
-        return f"{figure(self.value)} ({figure(self.low)} to {figure(self.high)})"
+            return f"{figure(self.value, digits)} ± {figure(max(below, above))}"
+        shown = (figure(number, digits) for number in (self.value, self.low, self.high))
+        return "{} ({} to {})".format(*shown)
+
+
+def _digits(size: float, width: float) -> int:
+    """Return how many digits show a number to a hundredth of its interval: six, or more where it is narrow.
+
+    >>> _digits(38.58, 0.2), _digits(1234567.4, 0.2)
+    (6, 10)
+    """
+    if not (width > 0 and size < inf):
+        return 6
+    return min(max(6, floor(log10(size)) - floor(log10(width)) + 3), 17)
 
 
 def laid_out(lines: Sequence[Line], *, width: int, plain: bool = False, longest: int = 8) -> list[list[Part]]:

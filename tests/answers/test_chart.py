@@ -1,0 +1,51 @@
+"""Numbers with their error bars in text: what is shown is an interval that holds, too."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail.answers.chart import Line
+
+
+def shown_interval(text: str) -> tuple[Fraction, Fraction]:
+    numbers = [Fraction(number.replace(",", "")) for number in re.findall(r"-?[\d.,]+(?:e[-+]\d+)?", text)]
+    if "±" in text:
+        value, half = numbers
+        return value - half, value + half
+    _, low, high = numbers
+    return low, high
+
+
+@given(
+    st.fractions(-(10**7), 10**7, max_denominator=1000),
+    st.fractions(Fraction(1, 1000), 10**4, max_denominator=1000),
+    st.fractions(Fraction(1, 1000), 10**4, max_denominator=1000),
+    st.booleans(),
+)
+def test_the_interval_in_words_holds_as_the_interval_does_but_for_a_hundredth(
+    value: Fraction, below: Fraction, above: Fraction, even: bool
+) -> None:
+    """A mean of 1,234,567.4 ± 0.2 that is shown as 1,234,567 ± 0.2 would be another interval."""
+    low, high = value - below, value + (below if even else above)
+    first, last = shown_interval(Line("a", value, low, high).amount())
+    room = (high - low) / 100
+    assert first <= low + room
+    assert last >= high - room
+    # Ends that are as good as even are shown by the larger one.
+    assert last - first <= high - low + 2 * room + Fraction(1, 10**8) * abs(high)
+
+
+def test_digits_are_as_many_as_the_error_bar_is_worth() -> None:
+    half = Fraction(1, 5)
+    large = Fraction("1234567.41")
+    assert Line("a", large, large - half, large + half).amount() == "1,234,567.41 ± 0.2"
+    assert (
+        Line("a", large, large - half, large + 2 * half).amount()
+        == "1,234,567.41 (1,234,567.21 to 1,234,567.81)"
+    )
+    wide = Fraction(1, 3)
+    assert Line("a", wide, -wide, 3 * wide).amount() == "0.333333 ± 0.666667"
