@@ -35,8 +35,11 @@ def rational(name: str, value: object, fix: Remedy | str = "") -> Fraction:
     >>> rational("epsilon", "1/3")
     Fraction(1, 3)
     """
-    if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        number: Fraction | None = Fraction(value)
+    number: Fraction | None
+    if type(value) is Fraction:
+        number = value
+    elif isinstance(value, int | Fraction) and not isinstance(value, bool):
+        number = Fraction(value)
     else:
         number = _parsed(value)
     if number is None or not max(abs(number.numerator), number.denominator) <= _LARGEST:

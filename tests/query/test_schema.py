@@ -136,7 +136,7 @@ def test_what_another_thread_forgets_meanwhile_is_read_again() -> None:
             return known
 
     schema = Schema([Column("seen", "date", low="2024-01-01", high="2024-12-31")])
-    table = replace(schema.table(), _labels=Forgetful(), conditions=Forgetful())
+    table = replace(schema.table(), _possible=Forgetful(), _read=Forgetful(), conditions=Forgetful())
     asked = Count("seen.month = 3").checked(table)
     assert Count("seen.month = 3").checked(table) == asked
 

@@ -11,7 +11,7 @@ import json
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from dovetail.errors import InvalidQuery, shown
 from dovetail.errors.remedies import Give
@@ -32,12 +32,15 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
 }
 # What a derived column stands for is spelled anew wherever it is compared.
 MOST_COMPARISONS = 20_000
+# A few parts tell conditions apart, and a SELECT looks its WHERE up for each aggregate.
+_HASHED = 8
 
 
 class _Canonical:
-    """Keeps the text of a condition once it was needed: nested joins ask for it on every level."""
+    """Keeps what takes long: its text, which nested joins ask for on every level, and that it was checked."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_table", "_text")
+    _table: Table
     _text: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +80,9 @@ class Member(_Canonical):
     values: tuple[Constant, ...]
     negated: bool = False
 
+    def __hash__(self) -> int:
+        return hash((self.field, self.values[:_HASHED], len(self.values), self.negated))
+
     def to_dict(self) -> dict[str, Any]:
         word = "not in" if self.negated else "in"
         return {"compare": word, "column": self.field.written(), "value": [written(v) for v in self.values]}
@@ -99,6 +105,9 @@ class Every(_Canonical):
 
     parts: tuple[Condition, ...]
 
+    def __hash__(self) -> int:
+        return hash((Every, self.parts[:_HASHED], len(self.parts)))
+
     def to_dict(self) -> dict[str, Any]:
         return {"all": [part.to_dict() for part in self.parts]}
 
@@ -111,6 +120,9 @@ class Some(_Canonical):
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
+
+    def __hash__(self) -> int:
+        return hash((Some, self.parts[:_HASHED], len(self.parts)))
 
     def to_dict(self) -> dict[str, Any]:
         return {"any": [part.to_dict() for part in self.parts]}
@@ -195,6 +207,8 @@ def checked(condition: object, table: Table) -> Condition:
     >>> checked(ColumnComparison(Field("AGE", "text"), ">", 40), table).field
     Field(name='age', kind='integer', cast=False)
     """
+    if isinstance(condition, _Canonical) and getattr(condition, "_table", None) is table:
+        return cast("Condition", condition)
     try:
         if isinstance(condition, Every | Some) and condition.parts:
             join = every if isinstance(condition, Every) else some
@@ -212,6 +226,15 @@ def checked(condition: object, table: Table) -> Condition:
             "The condition is nested too deeply.", "Use IN (...) for a list of values."
         ) from None
     raise InvalidQuery(f"{shown(condition)} is not a condition.", Give("where"), parameter="where")
+
+
+def known_to(table: Table, condition: Condition) -> Condition:
+    """Return a condition whose columns and constants were all read against a table: it is not read again.
+
+    A SELECT has one WHERE and up to 150 aggregates, each of which is checked with it.
+    """
+    object.__setattr__(condition, "_table", table)
+    return condition
 
 
 def _known(field: object, table: Table) -> Field:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dovetail.errors import DataError, InvalidParameter, InvalidQuery, shown
 from dovetail.errors.remedies import Confirm, Declare, DidYouMean, DraftSchema, Remedy
@@ -21,6 +21,7 @@ _MOST_LISTED = 12
 # Of more values, looking for a similar one takes too long.
 _MOST_NEAR = 1000
 _MOST_READ = 1000
+_Kept = TypeVar("_Kept")
 # What stands in an expression other than CASE: admitted.month, FLOOR(age / 10) * 10.
 _EXPRESSION = frozenset("(.")
 _ASKED = {
@@ -59,6 +60,7 @@ class Schema:
     zone: str | None = None
     derived: Any = field(default=())
     lookups: Any = field(default=())
+    _by_name: Mapping[str, Column] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
@@ -70,6 +72,7 @@ class Schema:
         if len(set(names)) != len(names):
             raise InvalidParameter("columns", names, "columns with different names")
         object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "_by_name", dict(zip(names, columns, strict=True)))
         if self.encoding is not None:
             object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         if self.zone is not None:
@@ -89,7 +92,7 @@ class Schema:
 
     def get(self, name: str) -> Column | None:
         """Return the declared column of that name, if there is one."""
-        return next((column for column in self.columns if column.name == name), None)
+        return self._by_name.get(name)
 
     def lookup(self, name: str) -> Lookup | None:
         """Return the lookup of that name, if there is one."""
@@ -210,6 +213,14 @@ def _checked_lookups(given: Any) -> tuple[Lookup, ...]:
     return lookups
 
 
+def _kept(memory: dict[str, _Kept], key: str, value: _Kept) -> _Kept:
+    """Return a value after keeping it; a full memory begins anew."""
+    if len(memory) >= _MOST_READ:
+        memory.clear()
+    memory[key] = value
+    return value
+
+
 def is_expression(name: str) -> bool:
     """Tell whether the name of a column looks like an expression that derives one.
 
@@ -241,9 +252,10 @@ class Table:
 
     schema: Schema
     stored: Mapping[str, Stored]
-    # What was read of expressions; a text may name the same one very often.
+    # What was read of names and expressions; a text may hold the same one very often.
     _read: dict[str, Field] = field(default_factory=dict, compare=False, repr=False)
-    _labels: dict[str, frozenset[Constant]] = field(default_factory=dict, compare=False, repr=False)
+    _alike: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
+    _possible: dict[str, frozenset[Constant | None]] = field(default_factory=dict, compare=False, repr=False)
     conditions: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def public(self) -> Table:
@@ -295,9 +307,7 @@ class Table:
         if name in named:
             # Made of those before it, so that none is made of itself.
             before = self.schema.derived[: list(named).index(name)]
-            table = replace(
-                self, schema=replace(self.schema, derived=before), _read={}, _labels={}, conditions={}
-            )
+            table = Table(replace(self.schema, derived=before), self.stored)
             made = replace(Schema.deriver(named[name], table), name=name)
         else:
             made = Schema.deriver(name, self)
@@ -305,22 +315,21 @@ class Table:
 
     def remember(self, derived: Field, name: str) -> Field:
         """Keep what an expression derives, so that the same text is not read again; return it."""
-        if len(self._read) >= _MOST_READ:
-            self._read.clear()
-        self._read[name] = derived
-        return derived
+        return _kept(self._read, name, derived)
 
     def labels(self, field: Field) -> frozenset[Constant]:
         """Return all values of a derived column; nothing for any other."""
         if field.derivation is None or isinstance(field.derivation, Recorded):
             return frozenset()
+        return self._listed(field.name, field.derivation.labels)  # type: ignore[return-value]
+
+    def _listed(
+        self, name: str, values: Callable[[], Iterable[Constant | None]]
+    ) -> frozenset[Constant | None]:
+        """Return all values of a column as a set, made once: a list may be asked about thousands of them."""
         # Looked up once: another thread of the session may forget it meanwhile.
-        known = self._labels.get(field.name)
-        if known is None:
-            if len(self._labels) >= _MOST_READ:
-                self._labels.clear()
-            known = self._labels[field.name] = frozenset(field.derivation.labels())
-        return known
+        known = self._possible.get(name)
+        return _kept(self._possible, name, frozenset(values())) if known is None else known
 
     def constant(self, field: Field, value: object) -> Constant:
         """Return what a column is compared with for equality, if the schema says that a row can hold it.
@@ -330,12 +339,12 @@ class Table:
         read = field.constant(value)
         declared = self.schema.get(field.name)
         values: Any = self.labels(field)
-        if declared is not None and declared.other is None:
-            values = declared.values
+        if declared is not None and declared.other is None and declared.values is not None:
+            values = self._listed(field.name, lambda: declared.values)
         if not values or read in values:
             return read
         made = field.derivation is not None
-        known = sorted(values) if made else [item for item in values if item is not None]
+        known = sorted(values) if made else [item for item in declared.values if item is not None]  # type: ignore[union-attr]
         near = get_close_matches(str(read), [str(item) for item in known[:_MOST_NEAR]], n=1)
         listed = ", ".join(str(item) for item in known[:_MOST_LISTED]) + ", ..." * (len(known) > _MOST_LISTED)
         problem = f"{shown(value)} is not among the values that the schema declares for {field.name}."
@@ -360,18 +369,30 @@ class Table:
         declared = self.schema.get(column)
         return declared.type if declared else self.stored[column].kind
 
+    def _names(self) -> list[str]:
+        return [*self.stored, *(name for name, _ in self.schema.derived)]
+
+    def _spellings(self, name: str) -> list[str]:
+        """Return the columns whose names differ from one by case and outer spaces at most."""
+        if not self._alike:
+            alike: dict[str, list[str]] = {}
+            for known in self._names():
+                alike.setdefault(known.strip().casefold(), []).append(known)
+            # At once: another thread of the session may read it meanwhile.
+            self._alike.update(alike)
+        return self._alike.get(name.strip().casefold(), [])
+
     def resolve(self, name: str) -> str:
         """Return the exact name of a column; case and outer spaces are forgiven where that is unambiguous."""
-        all_names: list[str] = [*self.stored, *(known for known, _ in self.schema.derived)]
         if isinstance(name, str):
-            if name in all_names:
+            alike = [name] if name in self.stored else self._spellings(name)
+            if name in alike:
                 return name
-            wanted = name.strip().casefold()
-            alike = [known for known in all_names if known.strip().casefold() == wanted]
             if len(alike) == 1:
                 return alike[0]
             if is_expression(name):
                 return self._derived(name).name
+        all_names = self._names()
         near = get_close_matches(shown(name).strip("'"), all_names, n=1)
         named = f"Its columns are {', '.join(all_names)}." if all_names else "No column is declared yet."
         hint = DidYouMean(near[0]) if near else named

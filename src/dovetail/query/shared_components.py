@@ -49,9 +49,11 @@ def _rows(question: CheckedQuery) -> frozenset[str]:
     """Return the conditions on the rows that matter, among them that a value is there where one is needed."""
     where, lattice = question.where, question.measure.lattice()
     parts: Sequence[Condition] = where.parts if isinstance(where, Every) else [where] if where else []
-    present = [Missing(part.field, True) for part in parts if _needs_value(part)]  # type: ignore[union-attr]
+    # By name: a list of comparisons is mostly of one column.
+    fields = {part.field.name: part.field for part in parts if _needs_value(part)}  # type: ignore[union-attr]
     if lattice is not None:
-        present.append(Missing(lattice.field, True))
+        fields[lattice.field.name] = lattice.field
+    present = (Missing(field, True) for field in fields.values())
     return frozenset(each.text for each in (*parts, *present))
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery, UnsupportedSQL, shown
 from dovetail.errors.remedies import Ask, Declare, ProtectPersons, Remedy
 from dovetail.query.checked_query import CheckedQuery
-from dovetail.query.condition import Condition, Missing, every
+from dovetail.query.condition import MOST_COMPARISONS, Condition, Missing, condition_size, every, known_to
 from dovetail.query.distributions import Maximum, Median, Minimum, Quantiles, Std, Variance
 from dovetail.query.queries import (
     RANKED,
@@ -72,6 +72,7 @@ class Aggregates:
         self.where: Condition | None = None
         # By the part of the tree: what GROUP BY 1 names is read again after SELECT.
         self._derived: dict[int, str] = {}
+        self._comparisons = 0
 
     def read_rows(self, where: Any, group: Any, items: Sequence[Any]) -> None:
         """Read which rows are asked about, and by what they are grouped."""
@@ -105,7 +106,7 @@ class Aggregates:
         if part is None:
             return None
         try:
-            return condition_of(part.this, self.table)
+            return known_to(self.table, condition_of(part.this, self.table))
         except Unreadable as error:
             raise self.refuse_as(error.node, error) from None
         except RecursionError:
@@ -242,6 +243,15 @@ class Aggregates:
                 self.questions.append(query.checked(self.table))
             except (InvalidQuery, InvalidParameter) as error:
                 raise self.refuse_as(node, error) from None
+            where = self.questions[-1].where
+            self._comparisons += 0 if where is None else condition_size(where)
+            if self._comparisons > MOST_COMPARISONS:
+                raise self.refuse(
+                    node,
+                    f"The condition on the rows, once for each aggregate, is more than {MOST_COMPARISONS:,} "
+                    "comparisons.",
+                    "Use IN (...) for a list of values, or ask in parts.",
+                )
         return self.queries.setdefault(query, len(self.queries)), name
 
     def _query(self, node: Any, by: tuple[str, ...], condition: Condition | None) -> tuple[Query, str]:
@@ -285,7 +295,7 @@ class Aggregates:
             there = Missing(self.table.field(name), negated=True)
         except InvalidQuery as error:
             raise self.refuse_as(node, error) from None
-        where = there if condition is None else every([condition, there])
+        where = known_to(self.table, there if condition is None else every([condition, there]))
         return (Histogram(*by, where=where) if by else Count(where)), f"count_{name}"
 
     def _quantile(self, node: Any) -> tuple[str, Any, str, str] | None:

@@ -19,9 +19,10 @@ def resolved(source: Text, tree: Any, table: Table, names: set[str]) -> None:
     `names` are what the data are called; an alias after FROM is one more.
     """
     called = names | {_alias(tree).casefold()}
+    known = {name.casefold() for name in (*table.stored, *dict(table.schema.derived))}
     owners = {}
     for join in source.joins:
-        owners[join.alias.casefold()] = (join.lookup, _column(source, join, table, called))
+        owners[join.alias.casefold()] = (join.lookup, _column(source, join, table, called, known))
     for node in list(tree.find_all(exp.Column)):
         owner = node.args.get("table")
         if owner is None:
@@ -30,7 +31,7 @@ def resolved(source: Text, tree: Any, table: Table, names: set[str]) -> None:
             lookup, column = owners[owner.name.casefold()]
             value = exp.column(node.name, table=lookup, quoted=True)
             node.replace(exp.Anonymous(this="LOOKUP", expressions=[exp.column(column, quoted=True), value]))
-        elif owner.name.casefold() in called and not node.args.get("db") and _known(node.name, table):
+        elif owner.name.casefold() in called and not node.args.get("db") and node.name.casefold() in known:
             node.set("table", None)
 
 
@@ -39,26 +40,22 @@ def _alias(tree: Any) -> str:
     return str(named.alias) if isinstance(named, exp.Table) else ""
 
 
-def _known(name: str, table: Table) -> bool:
-    return any(known.casefold() == name.casefold() for known in (*table.stored, *dict(table.schema.derived)))
-
-
-def _column(source: Text, join: Join, table: Table, called: set[str]) -> str:
+def _column(source: Text, join: Join, table: Table, called: set[str], known: set[str]) -> str:
     """Return the column of the data that holds the keys of a joined lookup."""
     lookup = table.schema.lookup(join.lookup)
     if lookup is None:
-        known = ", ".join(each.name for each in table.schema.lookups) or "none"
+        declared = ", ".join(each.name for each in table.schema.lookups) or "none"
         raise source.refusal(
             f"There is no lookup {shown(join.lookup)}.",
             join.at,
-            f"The schema declares {known}. Join other tables with the data beforehand.",
+            f"The schema declares {declared}. Join other tables with the data beforehand.",
         )
     own = {join.alias.casefold()}
     keys = [column for owner, column in join.sides if owner is not None and owner.casefold() in own]
     others = [column for owner, column in join.sides if owner is None or owner.casefold() in called]
     if [key.casefold() for key in keys] != [lookup.key.casefold()] or len(others) != 1:
         raise _refused(source, join, lookup.key)
-    if not _known(others[0], table):
+    if others[0].casefold() not in known:
         raise _refused(source, join, lookup.key)
     return table.resolve(others[0])
 

@@ -20,6 +20,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 LONGEST_TEXT = 20_000
 # Two tokens for each of 3,000 values of a list.
 MOST_TOKENS = 6_000
+# Of those, names, keywords and signs; they take far longer to read than the values of a list. They suffice
+# for 1,000 comparisons.
+MOST_WORDS = 3_100
 # The parser recurses; a limit of our own is the same wherever the call comes from.
 DEEPEST = 20
 # Each CASE inside of another is spelled once more with every one around it.
@@ -27,6 +30,7 @@ DEEPEST_CASE = 2
 _STEPS_PER_TOKEN, _SPARE_STEPS = 2, 100
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_LISTED = (TokenType.NUMBER, TokenType.STRING, TokenType.COMMA)
 _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
 JOINS = (TokenType.JOIN, TokenType.STRAIGHT_JOIN)
 JOIN_REFUSED = (
@@ -61,9 +65,16 @@ def tokens_of(text: str, *, joins: bool = False) -> tuple[Token, ...]:
             f"The text has more than {MOST_TOKENS:,} words and signs. Ask with a shorter list, or in parts.",
             tokens[MOST_TOKENS].start,
         )
-    depth = prefixes = cases = 0
+    depth = prefixes = cases = words = 0
     for token in tokens:
         kind = token.token_type
+        words += kind not in _LISTED
+        if words > MOST_WORDS:
+            raise Unparsable(
+                f"The text has more than {MOST_WORDS:,} words and signs besides its constants. Use IN (...) "
+                "for a list of values, or ask in parts.",
+                token.start,
+            )
         if kind in JOINS and not joins:
             raise Unparsable(JOIN_REFUSED, token.start)
         depth += (kind in _OPENING) - (kind in _CLOSING)

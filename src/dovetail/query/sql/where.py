@@ -5,7 +5,7 @@ The text is parsed, checked against the columns and rebuilt from our own values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from dovetail.query.condition import (
     Missing,
     compared,
     every,
+    known_to,
     member,
     negated,
     some,
@@ -36,8 +37,9 @@ OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">"
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # Short conditions are asked again and again; each session keeps its own.
 _LONGEST_KEPT, _MOST_KEPT = 500, 64
-_JOINS: dict[type, Callable[..., Condition]] = {exp.And: every, exp.Or: some}
-_DENIED: dict[type, Callable[..., Condition]] = {exp.And: some, exp.Or: every}
+_Join = Callable[[Iterable[Condition]], Condition]
+_JOINS: dict[type, _Join] = {exp.And: every, exp.Or: some}
+_DENIED: dict[type, _Join] = {exp.And: some, exp.Or: every}
 
 
 class Unreadable(InvalidQuery):
@@ -68,7 +70,7 @@ def read_where(text: str, table: Table) -> Condition:
         raise InvalidQuery(f"The condition {shown(text)} cannot be read.", error.problem, _POSSIBLE) from None
     if len(statements) != 1 or statements[0] is None:
         raise InvalidQuery(f"The condition {shown(text)} must be one expression.", _POSSIBLE)
-    made = condition_of(statements[0], table)
+    made = known_to(table, condition_of(statements[0], table))
     if len(text) <= _LONGEST_KEPT:
         if len(table.conditions) >= _MOST_KEPT:
             table.conditions.clear()
@@ -93,13 +95,10 @@ def condition_of(node: Any, table: Table, *, denied: bool = False) -> Condition:
     It is `denied` within a NOT: a negation is taken to the single comparisons at once, however many enclose
     them.
     """
-    if isinstance(node, exp.Paren) and not node.comments:
-        return condition_of(node.this, table, denied=denied)
-    if type(node) in _JOINS and not node.comments:
-        join = _JOINS[type(node)] if not denied else _DENIED[type(node)]
-        return join(condition_of(part, table, denied=denied) for part in chain(node))
-    if isinstance(node, exp.Not) and not node.comments:
-        return condition_of(node.this, table, denied=not denied)
+    node, denied = _bare(node, denied)
+    join = _join_of(node, denied)
+    if join is not None:
+        return join(condition_of(part, table, denied=no) for part, no in _operands(node, denied))
     try:
         return negated(_single(node, table)) if denied else _single(node, table)
     except InvalidQuery as error:
@@ -125,6 +124,35 @@ def _single(node: Any, table: Table) -> Condition:
         if field.kind == "boolean":
             return ColumnComparison(field, "=", True)
     raise InvalidQuery(f"A condition cannot contain {shown(spelled_node(node))}.", _POSSIBLE)
+
+
+def _bare(node: Any, denied: bool) -> tuple[Any, bool]:
+    """Return a part without the parentheses and negations around it, and whether it is denied then."""
+    while isinstance(node, exp.Paren | exp.Not) and not node.comments:
+        denied ^= isinstance(node, exp.Not)
+        node = node.this
+    return node, denied
+
+
+def _join_of(node: Any, denied: bool) -> _Join | None:
+    return None if node.comments else (_DENIED if denied else _JOINS).get(type(node))
+
+
+def _operands(node: Any, denied: bool) -> list[tuple[Any, bool]]:
+    """Return what a join joins, and whether each part is denied; NOT (a OR b) AND c joins three.
+
+    Without recursion: a long list is not a deep one, and joined once, its parts are not sorted on each level.
+    """
+    join = _join_of(node, denied)
+    parts: list[tuple[Any, bool]] = []
+    waiting = [(node, denied)]
+    while waiting:
+        part = _bare(*waiting.pop())
+        if _join_of(*part) is join:
+            waiting += [(part[0].this, part[1]), (part[0].expression, part[1])]
+        else:
+            parts.append(part)
+    return parts
 
 
 def chain(node: Any) -> list[Any]:
