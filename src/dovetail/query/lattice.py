@@ -8,6 +8,8 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from dovetail.exact.figures import figure
+
 from .field import Field, read_column
 
 
@@ -23,6 +25,20 @@ class Lattice:
     high: int
     step: Fraction
     origin: date | None = None
+
+    def clamping(self) -> str:
+        """Say what happens to values that are not on the lattice: no error bar covers it.
+
+        >>> print(Lattice(Field("age", "integer"), 17, 90, Fraction(1)).clamping())
+        Values of age below 17 count as 17, and those above 90 as 90; the error bars do not cover that.
+        """
+        low, high = figure(self.low * self.step), figure(self.high * self.step)
+        whole = self.field.kind == "integer" and self.step == 1
+        steps = "" if whole else f", and all are rounded to multiples of {figure(self.step)}"
+        return (
+            f"Values of {self.field.name} below {low} count as {low}, and those above {high} as {high}"
+            f"{steps}; the error bars do not cover that."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         column = self.field.written()
