@@ -147,7 +147,7 @@ Geometric, Gaussian and design are certified by the rigorous accounting: each is
 whose delta, as an upper bound, is within the budget. "Any shape" is an anchor in floats
 (`benchmarks/free_form.py`): the law of least Rényi divergence at an order among all symmetric laws on the
 integers, with the order and variance that suit the budget; below ten queries the best order is infinite, and
-the geometric noise is the best there is. "Against best" is the design's variance as a share of the least of
+that law is the geometric noise. "Against best" is the design's variance as a share of the least of
 the three. The Gaussian and the anchor have no pure guarantee; the others have. Designs have up to 16 pieces.
 Seconds are processor time of one core with nothing cached: of an estimate by floats (~), and of the
 certified design.

@@ -83,7 +83,7 @@ class Task:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the price is a worst case alone, for which the geometric noise is the best there is."""
+        """Whether the price is a worst case alone, where no noise of a count errs less than the geometric."""
         if self.has_budget:
             return self.zeta is None and not self.delta
         return self.minimise == ("epsilon", None)

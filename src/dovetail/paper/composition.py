@@ -64,8 +64,8 @@ def _caption(delta: str | None) -> str:
     if delta is None:
         return (
             "CDF of the error of one answer when k answers together have a worst case of ε = 1. The "
-            "discrete Gaussian has no worst case and is missing. On the integers the geometric mechanism "
-            "is the best there is for a worst case, and the designer returns it."
+            "discrete Gaussian has no worst case and is missing. No noise on the integers errs less "
+            "at a given worst case than the geometric mechanism, and the designer returns it."
         )
     return (
         f"CDF of the error of one answer when k answers together are (1, {delta})-differentially private, "

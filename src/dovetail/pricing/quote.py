@@ -195,7 +195,7 @@ def delta_share(payment: Payment, shares: int) -> int:
     units = floor((payment.delta or spent) / DELTA_UNIT / shares)
     if units < 1:
         raise MissingPrice(
-            "Finding keys in the rows costs a delta: the chance of showing a key that only one person has.",
+            "Finding keys in the rows costs a delta: it bounds the chance to show a key of one person alone.",
             Give("delta", "spend:delta"),
             "Use at most half of the budget's delta; the other half pays for noise.",
         )
