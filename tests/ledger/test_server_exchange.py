@@ -124,3 +124,18 @@ def test_what_several_clients_were_returned_survives_a_crash(postgres_url: str) 
     assert len(returned) >= 16
     assert set(returned) <= set(record.items())
     assert spent == PRICE.times(len(record))
+
+
+@pytest.mark.parametrize("transaction", ["reading", "writing"])
+def test_a_connection_lost_in_mid_transaction_is_a_ledger_out_of_reach(
+    postgres_url: str, transaction: str
+) -> None:
+    """SQLAlchemy gives such a connection up before we look at it: to look then failed with another error."""
+    with Ledger.create(postgres_url) as ledger:
+        with pytest.raises(LedgerUnavailable), getattr(ledger._store, transaction)() as opened:
+            connection = opened if transaction == "reading" else opened.connection
+            connection.exec_driver_sql("SELECT 1")
+            with psycopg.connect(postgres_url, autocommit=True) as other:
+                other.execute(_END_OTHERS)
+            connection.exec_driver_sql("SELECT 1")
+        assert ledger.verify().sequence == ledger.head.sequence

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from dovetail.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerUnavailable
@@ -45,6 +45,9 @@ def translated(place: str) -> Iterator[None]:
         raise LedgerBusy(
             f"All connections to the ledger {place} are in use.", "Nothing was spent by this call; try again."
         ) from error
+    except PendingRollbackError as error:
+        # A connection was lost, and somebody looked at it again on the way out.
+        raise _lost(place) from error
     except SQLAlchemyError as error:
         raise LedgerError(f"The ledger {place} cannot be used: {type(error).__name__}.") from error
     except Exception as error:
@@ -96,9 +99,13 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
     if failure is not None and not name:
         return LedgerUnavailable(f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}")
     if lost:
-        return LedgerUnavailable(f"The connection to the ledger {place} was lost.", CAUTION)
+        return _lost(place)
     # What the server says is not repeated: it can quote an address or a question.
     return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", CAUTION)
+
+
+def _lost(place: str) -> LedgerUnavailable:
+    return LedgerUnavailable(f"The connection to the ledger {place} was lost.", CAUTION)
 
 
 def _unreadable(error: BaseException | None) -> bool:

@@ -55,7 +55,9 @@ class KeptConnections:
             yield connection
             self.commit(connection)
         except BaseException:
-            if getattr(connection.connection.driver_connection, "closed", False):
+            # One that SQLAlchemy has given up already cannot even be looked at.
+            known = None if connection.invalidated else connection.connection.driver_connection
+            if getattr(known, "closed", False):
                 # The pool would try to undo what the server has undone, and log that it cannot.
                 connection.invalidate()
             # Goes back to the pool, which undoes what is open.
