@@ -111,13 +111,15 @@ class Session(MarginalMethods):
             self._neighbours: Neighbours = neighbours
             self._persons = persons(self._table, unit, max_rows, max_cells, protects)
             decided = self._persons is not None or protects is not None
-            self._opening = SourceLedger.of(ledger, self.source, self._said, decided)
+            self._opening = SourceLedger.of(
+                ledger, self.source, self._said, decided, getattr(self._engine, "names", ())
+            )
             self._ledger, identity = self._opening.ledger, self._opening.identity
             whom = protected(neighbours, None if self._persons is None else self._persons.unit.name)
             self._account = self._ledger.prospective_account(
                 self.source.name, budget=budget, source=identity, protects=whom
             ).about(*self._said.vintages)
-            names = (self.source.name, " ".join(identity))
+            names = (self.source.name, " ".join(self._opening.spelled))
             known = (self._state, self._said.vintages)
             self._releaser = Releaser(*names, self._engine, self._account, analyst, *known)
             self._default = None if slots is None else self._whole_plan(slots)

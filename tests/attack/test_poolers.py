@@ -18,7 +18,7 @@ import pytest
 import dovetail as dv
 from connection_pooler import MODES, Pooler, pooled
 from dovetail.errors import DataError, DovetailError, LedgerError, LedgerUnavailable
-from dovetail.ledger import Ledger, server_exchange
+from dovetail.ledger import Ledger, server_exchange, source_name
 from dovetail.ledger.server_exchange import Call, Exchange
 from dovetail.privacy import Budget
 from dovetail.release.account import Reservation
@@ -77,6 +77,52 @@ def test_the_last_unit_is_sold_once_through_a_pooler(pooler: Pooler, visits: str
         assert account.spent() == UNIT.times(30)
     with Ledger.open(visits) as ledger:
         ledger.verify()
+
+
+def test_a_pooler_is_no_second_budget(pooler: Pooler, visits: str, tmp_path: Path) -> None:
+    place = tmp_path / "a.ledger"
+    with opened(visits, place) as session:
+        session.count(noise=NOISE)
+    with opened(pooler.address, place) as session:
+        assert str(session.remaining) == "epsilon 4.9"
+    with pytest.warns(dv.ledger.SharedBudget):
+        second = opened(pooler.address, place, name="others")
+    with second as session:
+        session.count(where="age > 3", noise=NOISE)
+        assert str(session.remaining) == "epsilon 4.8"
+    # Another table of that server, and what the curator keeps apart, have budgets of their own.
+    with psycopg.connect(visits, autocommit=True) as server:
+        server.execute("CREATE TABLE wards (ward text)")
+    with dv.Session(pooler.address, table="wards", budget=dv.Budget.pure(2), ledger=place) as session:
+        assert str(session.remaining) == "epsilon 2"
+    with Ledger.open(place) as ledger:
+        apart = source_name(visits, "visits")
+        ledger.account("apart", budget=Budget.pure(3), source=apart, share=False)
+    with dv.Session(visits, table="visits", name="apart", ledger=place) as session:
+        assert str(session.remaining) == "epsilon 3"
+
+
+def test_a_pooler_finds_the_ledger_in_the_user_s_folder(pooler: Pooler, visits: str, home: Path) -> None:
+    with opened(visits, None) as session:
+        session.count(noise=NOISE)
+    with pytest.warns(dv.ledger.SharedBudget), opened(pooler.address, None, name="others") as session:
+        assert str(session.remaining) == "epsilon 4.9"
+    assert len(list(home.glob("*.ledger"))) == 1
+
+
+def test_a_server_that_does_not_say_which_it_is_can_be_asked(visits: str, tmp_path: Path) -> None:
+    name = f"curator_{os.urandom(6).hex()}"
+    try:
+        with psycopg.connect(visits, autocommit=True) as server:
+            server.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+            server.execute(f"CREATE ROLE {name} LOGIN; GRANT SELECT ON visits TO {name}")
+        with opened(visits.replace("postgres:@", f"{name}@"), tmp_path / "a.ledger") as session:
+            session.count(noise=NOISE)
+            assert len(session._opening.identity) == 1
+    finally:
+        with psycopg.connect(visits, autocommit=True) as server:
+            server.execute("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC")
+            server.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
 
 
 def test_what_other_clients_set_is_neither_used_nor_changed(visits: str) -> None:

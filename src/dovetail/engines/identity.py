@@ -22,14 +22,16 @@ from .table_names import table_parts
 POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 NOT_KNOWN = (
     "Dovetail does not recognise a file that was renamed or moved, its copies and hard links, views, "
-    "partitions and copies of a table, or a server under another name. Each would get a budget of its own, "
-    "and these budgets would add up."
+    "partitions and copies of a table, or a server under another name if it does not say which one it is. "
+    "Each would get a budget of its own, and these budgets would add up."
 )
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
 # Without a schema, a table is that of the schema that databases begin with.
 _LEFT_OUT = {"duckdb": ("source", "main"), "postgresql": ("public",), "spark": ("spark_catalog", "default")}
 # Where PostgreSQL's own programs and the systems' packages put the socket of a server.
 _SOCKETS = ("/tmp", "/run/postgresql", "/var/run/postgresql")
+# Before the number of a server; no host is called so.
+_SERVER = "postgresql://~"
 _BUCKETS = {"s3": "s3a", "s3n": "s3a"}
 
 
@@ -56,6 +58,22 @@ def source_names(source: str | Path, table: str | None = None) -> tuple[str, ...
         kind, places = "duckdb", (path_name(Path(text)),)
     inner = "" if table is None else "#" + lasting_table(table, kind)
     return tuple(place + inner for place in places)
+
+
+def server_name(system: int, database: str, table: str) -> str:
+    """Return the lasting name of a table by the number that PostgreSQL gave its server when it was set up.
+
+    It is the same through every host name, port and pooler, and on a standby.
+
+    >>> server_name(7709388810392734566, "clinic", "public.visits")
+    'postgresql://~7709388810392734566/clinic#visits'
+    """
+    return f"{_SERVER}{system}/{quote(database, safe='')}#{lasting_table(table, 'postgresql')}"
+
+
+def is_server_name(name: str) -> bool:
+    """Tell whether a name is one that only a server can tell (see `server_name`)."""
+    return name.startswith(_SERVER)
 
 
 def overlap(one: str, other: str) -> bool:

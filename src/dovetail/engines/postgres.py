@@ -17,6 +17,7 @@ from dovetail.query.schema import Stored
 
 from .engine import BATCH, Batches, ColumnBatches, in_columns
 from .failure import missing_extra, unreadable
+from .identity import server_name
 from .postgres_values import TYPES, date_part, date_start, spelled_value
 from .source import Source
 from .sql_fragments import Templates, placed, typed_constant
@@ -47,6 +48,12 @@ _ADVICE = (
 )
 # Parts of which the server tells without looking at a row.
 _TOLD = ("grant", "table")
+# Other servers that speak as PostgreSQL does have no such function, and its owner can withdraw it.
+_NUMBERED = (
+    "SELECT coalesce(has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'execute'), "
+    "false)"
+)
+_NUMBER = "SELECT system_identifier, current_database()::text FROM pg_catalog.pg_control_system()"
 # Domains are read as the type below them.
 _COLUMNS = """
 WITH RECURSIVE below AS (
@@ -75,7 +82,8 @@ class Postgres:
     def __init__(self, source: Source) -> None:
         self._name = source.name
         self.statements: dict[object, Any] = {}
-        self._table = _table_of(source)
+        self._table, self._asked_for = _table_of(source), str(source.table)
+        self.names: tuple[str, ...] = ()
         self._engine = _opened(str(source.data))
         self._limit, self._others = _LONGEST, True
         try:
@@ -112,9 +120,17 @@ class Postgres:
                     f"This user may not read the table {spelled}.",
                     "Ask the database administrator to GRANT SELECT on it.",
                 )
+            self.names = self._server_names(connection)
             self._limit = int(connection.exec_driver_sql(_LIMIT).scalar_one()) or _LONGEST
             self._others = not connection.exec_driver_sql(_PLAIN, (number,)).scalar()
             return {str(row[0]): str(row[1]) for row in connection.exec_driver_sql(_COLUMNS, (number,))}
+
+    def _server_names(self, connection: Any) -> tuple[str, ...]:
+        """Return what the server itself says about which table this is."""
+        if not connection.exec_driver_sql(_NUMBERED).scalar():
+            return ()
+        system, database = connection.exec_driver_sql(_NUMBER).one()
+        return (server_name(system, database, self._asked_for),)
 
     @property
     def relation(self) -> exp.Expression:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from dovetail.check import choice
-from dovetail.engines.identity import overlap
+from dovetail.engines.identity import is_server_name, overlap
 from dovetail.errors import BudgetMismatch, DovetailWarning, InvalidParameter, LedgerError
 from dovetail.errors.remedies import ChangeBudget, Give, LeaveOut
 from dovetail.privacy.budget import Budget
@@ -62,8 +62,8 @@ def registered(
 
 def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str, ...]) -> int | None:
     """Return the dataset whose budget these data are charged to; refuse data that several are charged for."""
-    exact = sorted(set.intersection(*(set(_exactly_at(connection, source)) for source in at)) if at else ())
-    if dataset in exact:
+    exact = _all_at(connection, at)
+    if dataset in exact or _apart_before(connection, dataset, at):
         return dataset
     near = known_at(connection, at)
     if dataset is not None and near and (exact or dataset not in near):
@@ -79,6 +79,19 @@ def _owner(connection: Connection, name: str, dataset: int | None, at: tuple[str
             "Ask about each of them separately: one more budget would add to theirs.",
         )
     return min(exact or near, default=None)
+
+
+def _all_at(connection: Connection, at: tuple[str, ...]) -> list[int]:
+    """Return the datasets that all of these names are on record for."""
+    return sorted(set.intersection(*(set(_exactly_at(connection, source)) for source in at)) if at else ())
+
+
+def _apart_before(connection: Connection, dataset: int | None, at: tuple[str, ...]) -> bool:
+    """Tell whether only what the server says of itself is new, and leads to nobody but those known before."""
+    told = tuple(source for source in at if is_server_name(source))
+    spelled = tuple(source for source in at if not is_server_name(source))
+    others = set(known_at(connection, told)) - set(known_at(connection, spelled))
+    return dataset in _all_at(connection, spelled) and not others
 
 
 def _created(

@@ -25,22 +25,35 @@ _log = logging.getLogger("dovetail.session")
 class SourceLedger:
     """The ledger of some data, and what was said about them.
 
-    `owned` tells who has to close it, `new_place` where it would be made if nobody named one, and `decided`
-    whether somebody said whom the budget protects.
+    `spelled` are the names that follow from how the data are spelled, `identity` these and those that only
+    their server knows. `owned` tells who has to close the ledger, `new_place` where it would be made if
+    nobody named one, and `decided` whether somebody said whom the budget protects.
     """
 
     ledger: Ledger
     owned: bool
     source: Source
+    spelled: tuple[str, ...]
     identity: tuple[str, ...]
     said: SameDataAnswer
     decided: bool
     new_place: Path | None
 
     @classmethod
-    def of(cls, ledger: Any, source: Source, said: SameDataAnswer, decided: bool) -> SourceLedger:
-        """Open the ledger that was given, or find that of these data; others under its name are refused."""
-        identity = source.identity
+    def of(
+        cls,
+        ledger: Any,
+        source: Source,
+        said: SameDataAnswer,
+        decided: bool,
+        found: tuple[str, ...] = (),
+    ) -> SourceLedger:
+        """Open the ledger that was given, or find that of these data; others under its name are refused.
+
+        `found` are further names of the data, which their server told.
+        """
+        spelled = source.identity
+        identity = (*spelled, *found)
         book, owned = _opened(ledger, source, identity)
         try:
             check_known(book, source.name, identity, said)
@@ -53,6 +66,7 @@ class SourceLedger:
             book,
             owned,
             source,
+            spelled,
             identity,
             said,
             decided,
