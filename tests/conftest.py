@@ -187,6 +187,8 @@ def spark() -> Iterator[Any]:
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
+            # Tables are tiny: to compile Java thoroughly would take longer than to run it.
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             # Settings that must not matter.
             .config("spark.sql.session.timeZone", "America/New_York")
             .config("spark.sql.ansi.enabled", "false")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
 import pyarrow
+
+from dovetail.engines import Engine
+from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
+from dovetail.errors import DovetailError
+from dovetail.query import Schema
+from dovetail.query.neighbours import Persons
 
 UNITS = ("s", "ms", "us", "ns")
 NOT_UTF_8 = [b"\xff\xfe", b"\xed\xa0\x80", b"\xc3"]
@@ -177,3 +184,40 @@ LINES = [
     b"9" * 6000 + b",1",
     b'"torn,1',
 ]
+
+# What is derived from a column x of each type.
+DERIVED = {
+    "integer": ["FLOOR(x / 10) * 10", "FLOOR(x / 2.5) * 2.5", "CASE WHEN x > 3 THEN 'a' END", "words.word"],
+    "number": ["FLOOR(x / 0.1) * 0.1", "CASE WHEN x IS NULL THEN 1 ELSE 2 END"],
+    "text": ["CASE x WHEN 'ok' THEN TRUE ELSE FALSE END", "words.word"],
+    "boolean": ["CASE WHEN x THEN 1 END"],
+    "date": ["x.year", "x.quarter", "x.weekday", "x.month_start", "x.week_start", "x.day_start"],
+    "timestamp": ["x.month", "x.hour", "x.week_start", "x.hour_start", "CASE WHEN x.day = 1 THEN 1 END"],
+}
+
+
+def asked(engine: Engine, query: Any, schema: Schema, unit: str | None = None) -> Any:
+    """Return the shape of the true answer, or the error."""
+    try:
+        table = schema.table(engine.columns())
+        question = query.checked(table)
+        if unit is not None:
+            question = replace(question, persons=Persons(table.field(unit), 2, 1))
+        if not question.discovers:
+            return len(true_cells(engine, question))
+        read = cell_reader(question)
+        for batch in held_cells(engine, question):
+            for row in batch:
+                read(row)
+    except DovetailError as error:
+        return type(error), str(error)
+    return "discovered"
+
+
+def given_away(plain: dict[str, Any], hostile: dict[str, Any]) -> list[str]:
+    """Return the questions that tell which of two neighbouring tables was asked, or were not understood."""
+    return [
+        f"{query}: {plain[query]} {answer}"
+        for query, answer in hostile.items()
+        if answer != plain[query] or "cannot be read" in str(answer)
+    ]

@@ -22,12 +22,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from dovetail.engines import Engine, Source, connect
-from dovetail.engines.aggregation import cell_reader, held_cells, true_cells
-from dovetail.errors import DovetailError
+from dovetail.engines import Source, connect
+from dovetail.engines.aggregation import true_cells
 from dovetail.query import Column, Count, Histogram, Linear, Lookup, Mean, Schema, Sum
-from engine_tables import into_spark
 from hostile_rows import (
+    DERIVED,
     DUCKDB,
     LINES,
     POSTGRES,
@@ -35,6 +34,8 @@ from hostile_rows import (
     POSTGRES_TYPES,
     POSTGRES_VIEW,
     arrow_columns,
+    asked,
+    given_away,
     objects,
 )
 
@@ -56,14 +57,6 @@ BOUNDS: dict[str, tuple[Any, Any]] = {
     "date": ("1960-01-01", "1980-01-01"),
     "timestamp": ("1969-12-31", "1970-01-02"),
 }
-DERIVED = {
-    "integer": ["FLOOR(x / 10) * 10", "FLOOR(x / 2.5) * 2.5", "CASE WHEN x > 3 THEN 'a' END", "words.word"],
-    "number": ["FLOOR(x / 0.1) * 0.1", "CASE WHEN x IS NULL THEN 1 ELSE 2 END"],
-    "text": ["CASE x WHEN 'ok' THEN TRUE ELSE FALSE END", "words.word"],
-    "boolean": ["CASE WHEN x THEN 1 END"],
-    "date": ["x.year", "x.quarter", "x.weekday", "x.month_start", "x.week_start", "x.day_start"],
-    "timestamp": ["x.month", "x.hour", "x.week_start", "x.hour_start", "CASE WHEN x.day = 1 THEN 1 END"],
-}
 
 
 @cache
@@ -75,21 +68,6 @@ def derived(kind: str) -> tuple[Schema, list[Any]]:
     schema = Schema([Column("x", kind, low=low, high=high)], zone="Asia/Tokyo", lookups=lookups)
     missing = " OR ".join(f"{text} IS NULL" for text in DERIVED[kind])
     return schema, [Histogram(DERIVED[kind][0]), Count(missing)]
-
-
-def asked(engine: Engine, query: Any, schema: Schema) -> Any:
-    """Return the shape of the true answer, or the error."""
-    try:
-        question = query.checked(schema.table(engine.columns()))
-        if not question.discovers:
-            return len(true_cells(engine, question))
-        read = cell_reader(question)
-        for batch in held_cells(engine, question):
-            for row in batch:
-                read(row)
-    except DovetailError as error:
-        return type(error), str(error)
-    return "discovered"
 
 
 def answers(source: Source, most: int | None = None) -> dict[str, Any]:
@@ -104,15 +82,6 @@ def answers(source: Source, most: int | None = None) -> dict[str, Any]:
             found |= {f"{schema} {query}": asked(engine, query, schema) for query in each}
     engine.close()
     return found
-
-
-def given_away(plain: dict[str, Any], hostile: dict[str, Any]) -> list[str]:
-    """Return the questions that tell which of two neighbouring tables was asked, or were not understood."""
-    return [
-        f"{query}: {plain[query]} {answer}"
-        for query, answer in hostile.items()
-        if answer != plain[query] or "cannot be read" in str(answer)
-    ]
 
 
 @pytest.fixture(autouse=True)
@@ -311,26 +280,3 @@ def told_apart(server: Any, address: str, made: str, values: list[str]) -> list[
         server.execute(made.replace("{table}", table).replace("{value}", value).encode())
         both.append(answers(Source.of(address, name="rows", table=table)))
     return [question for other in both[1:] for question in given_away(both[0], other)]
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("kind", ["string", "double", "int64", "decimal", "date32", "timestamp[us, tz=UTC]"])
-def test_no_row_of_spark_decides_anything(kind: str, spark: Any, tmp_path: Path) -> None:
-    load = into_spark(spark, tmp_path)
-    plain = answers(load(neighbours(COLUMNS[kind][0])[1]))
-    for array in COLUMNS[kind]:
-        assert not given_away(plain, answers(load(neighbours(array)[0]))), array
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("kind", ["timestamp[ms]", "timestamp[ms, tz=UTC]", "timestamp[us, tz=UTC]", "null"])
-def test_no_row_of_a_parquet_file_decides_anything_in_spark(kind: str, spark: Any, tmp_path: Path) -> None:
-    both = []
-    for number, rows in enumerate(
-        [neighbours(COLUMNS[kind][0])[1], *(neighbours(a)[0] for a in COLUMNS[kind])]
-    ):
-        path = tmp_path / f"{number}.parquet"
-        pyarrow.parquet.write_table(rows, path)
-        both.append(answers(Source.of("local[2]", table=str(path))))
-    for hostile in both[1:]:
-        assert not given_away(both[0], hostile)
