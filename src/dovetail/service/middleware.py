@@ -59,6 +59,12 @@ class Middleware:
     def _check(self, exchange: _Exchange) -> None:
         """Look at the head of the request."""
         settings, headers = self.service.settings, exchange.headers
+        if "transfer-encoding" in headers and (
+            "content-length" in headers or exchange.scope["http_version"] == "1.0"
+        ):
+            # A proxy in front may see its end elsewhere, and another's request begin there (RFC 9112, 6.1).
+            exchange.last = True
+            raise Refused(400, "invalid-request", "The length of the body is ambiguous.", "Nothing was done.")
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         if name.lower() not in settings.allowed_hosts:
@@ -104,6 +110,7 @@ class _Exchange:
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self._begun, self._read, self._status = perf_counter(), 0, 0
         self._code: str | None = None
+        self.last = False
         scope["dovetail.id"] = self.id
 
     async def receive(self) -> Message:
@@ -136,6 +143,8 @@ class _Exchange:
             given[:] = [pair for pair in given if pair[0].lower() != b"x-problem"]
             given.extend(pair for pair in _HEADERS if pair[0] not in names)
             given.append((b"x-request-id", self.id.encode()))
+            if self.last:
+                given.append((b"connection", b"close"))
             if b"cache-control" not in names:
                 given.append((b"cache-control", b"no-store"))
         await self._send(message)
