@@ -30,6 +30,19 @@ def test_for_a_pure_budget_the_geometric_noise_is_returned_exactly(epsilon: str)
     assert design(epsilon=epsilon, sensitivity=(1, -1)).noise == Geometric(Fraction(epsilon) / 2)
 
 
+@pytest.mark.parametrize("limit", ["1e399", "1e309", "1.1e100", "9e-101", "1e-320", "1e-399"])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("epsilon", {}), ("zeta", {}), ("max_epsilon", {"zeta": "0.5"}), ("max_epsilon", {"within": 5})],
+)
+def test_a_limit_that_no_rate_can_have_is_refused_by_name(
+    name: str, more: dict[str, object], limit: str
+) -> None:
+    with pytest.raises(InvalidParameter) as refused:
+        design(**{name: limit}, **more)
+    assert refused.value.parameter == name
+
+
 def test_in_the_middle_the_design_beats_both_standard_noises_by_far() -> None:
     chosen = design(epsilon=1, delta="1e-6", queries=10)
     assert cost(chosen.noise, 10, "1") <= 1e-6

@@ -226,3 +226,12 @@ def test_an_answer_that_takes_long_is_found_later(started: Any, monkeypatch: pyt
         house.ann.post("/v1/datasets/adult/answers", COUNT, key="slow").json()["id"]
         == place.rpartition("/")[2]
     )
+
+
+@pytest.mark.parametrize("limit", ["1e399", "1e309", "1e-320", "1e-399"])
+def test_limits_beyond_what_floats_hold_are_refused_in_words(house: Any, limit: str) -> None:
+    asked = {"question": {"ask": "count"}, "pay": {"spend": {"epsilon": "1e-3", "zeta": limit}}}
+    run = {"columns": ["sex"], "queries": 100, "spend": {"epsilon": limit}}
+    for path, body in (("quotes", asked), ("runs/quotes", run)):
+        refused = house.ann.post(f"/v1/datasets/adult/{path}", body)
+        assert refused.status_code in (400, 409), refused.text

@@ -142,18 +142,27 @@ def read_task(
     if not has_budget and minimise is None and small:
         measure = ("epsilon", small)
     return Task(
-        epsilon=None if epsilon is None else check.positive("epsilon", epsilon),
+        epsilon=None if epsilon is None else loss_limit("epsilon", epsilon),
         delta=small,
-        zeta=None if zeta is None else check.positive("zeta", zeta),
+        zeta=None if zeta is None else loss_limit("zeta", zeta),
         goals=wanted,
         queries=check.integer("queries", queries, 1, _MOST_QUERIES, "Give the number of queries."),
         minimise=measure,
-        max_epsilon=None if max_epsilon is None else check.positive("max_epsilon", max_epsilon),
+        max_epsilon=None if max_epsilon is None else loss_limit("max_epsilon", max_epsilon),
         pieces=most,
         break_point=first_break,
         shifts=_shifts(sensitivity),
         steps=bool(steps),
     )
+
+
+def loss_limit(name: str, value: object) -> Fraction:
+    """Return a limit of the loss if it lies in the range of rates, where searches by floats can reach it.
+
+    >>> loss_limit("epsilon", "0.5")
+    Fraction(1, 2)
+    """
+    return check.within(name, check.positive(name, value), "1e-100", "1e100")
 
 
 def told_apart(delta: Fraction) -> Fraction:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from dovetail import check
 from dovetail.check import Real
-from dovetail.designer.goal import told_apart
+from dovetail.designer.goal import loss_limit, told_apart
 from dovetail.errors import GoalUnreachable, InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
@@ -149,6 +149,9 @@ def design_online(
     asked = check.integer("queries", queries, 1, _MOST_QUERIES)
     columns = check.integer("ways", ways, 1, len(sizes))
     level = check.within("promise", promise, "0.5", "0.999999999")
+    for name, limit in (("epsilon", budget.epsilon_limit), ("zeta", budget.zeta_limit)):
+        if limit is not None:
+            loss_limit(name, limit)
     form = check.choice("form", form, ("point", "subset"))  # type: ignore[assignment]
     moved = 1 if neighbours == "add-remove" else 2
     if budget.currency == "approximate" and not told_apart(budget.delta_limit):
