@@ -145,6 +145,18 @@ def test_a_curator_declares_and_an_analyst_asks_about_one_or_several(clinic: Any
     assert listed["disjoint"] is False
 
 
+def test_vintages_in_another_order_are_the_same_question_and_free(clinic: Any) -> None:
+    for label in LABELS:
+        declare(clinic, "visits", label)
+    replies = []
+    for chosen in (LABELS, LABELS[::-1], (*LABELS, LABELS[0])):
+        body = COUNT | {"vintages": list(chosen)}
+        assert (clinic.ann.post("/v1/datasets/visits/quotes", body).json()["stored"] is None) == (not replies)
+        replies.append(clinic.ann.post("/v1/datasets/visits/answers", body).json())
+    assert [each["stored"] for each in replies] == [False, True, True]
+    assert len({str(each["answers"][0]["released"]) for each in replies}) == 1
+
+
 def test_a_plan_says_which_vintages_it_is_for(clinic: Any) -> None:
     for label in LABELS:
         declare(clinic, "visits", label)

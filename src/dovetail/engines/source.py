@@ -131,7 +131,8 @@ class Source:
         if not isinstance(self.data, str | Path | tuple):
             return (f"memory://{self.name}",)
         if isinstance(self.data, tuple):
-            return tuple(map(path_name, self.data))
+            # In whichever order they are listed, they are the same rows.
+            return tuple(sorted(map(path_name, self.data)))
         if self.format == "spark":
             table = str(self.table)
             return source_names(table) if "/" in table else (f"spark://{lasting_table(table, 'spark')}",)
