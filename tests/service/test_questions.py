@@ -235,3 +235,11 @@ def test_limits_beyond_what_floats_hold_are_refused_in_words(house: Any, limit: 
     for path, body in (("quotes", asked), ("runs/quotes", run)):
         refused = house.ann.post(f"/v1/datasets/adult/{path}", body)
         assert refused.status_code in (400, 409), refused.text
+
+
+def test_a_level_without_a_finite_decimal_is_replied_as_the_description_says(house: Any) -> None:
+    body = {"question": {"ask": "count"}, "pay": {"within": 100, "probability": "1/3"}}
+    assert house.ann.post("/v1/datasets/adult/quotes", body).json()["level"] == "1/3"
+    given = house.ann.post("/v1/datasets/adult/answers", body).json()
+    again = house.ann.get(f"/v1/answers/{given['id']}?level=2/3").json()
+    assert (given["answers"][0]["level"], again["answers"][0]["level"]) == ("1/3", "2/3")
