@@ -75,6 +75,17 @@ def test_a_dataset_that_is_refused_leaves_no_record(files: Any, wrong: dict[str,
     assert files.ledger.head == before
 
 
+def test_a_former_name_does_not_put_other_rows_in_the_place_of_a_dataset(files: Any) -> None:
+    assert files.carl.send("PATCH", "/v1/datasets/adult", json={"name": "census"}).status_code == 200
+    before = files.ledger.head
+    schema = {"columns": [{"name": "age", "type": "integer", "low": 0, "high": 120}]}
+    made = {"name": "adult", "source": {"root": "data", "path": "people.csv"}, "schema": schema}
+    refused = files.carl.post("/v1/datasets", made | {"budget": {"epsilon": 3}})
+    assert (refused.status_code, refused.json()["code"]) == (409, "budget-mismatch")
+    assert files.ledger.head == before
+    assert files.ledger.catalogue.entry("census").said["source"] == {"shipped": "adult"}
+
+
 def test_an_expiry_says_its_zone(house: Any) -> None:
     refused = house.carl.post("/v1/keys", {"person": house.ann.id, "expires": "2127-01-31"})
     assert refused.status_code == 400

@@ -96,6 +96,17 @@ def test_a_budget_that_differs_from_the_record_is_found_before_another_is_record
         assert ledger.head == head
 
 
+def test_a_name_that_another_dataset_had_is_not_taken_for_it(place: Path) -> None:
+    with Ledger.create(place / "a.ledger") as ledger:
+        ledger.account("bad", budget=Budget.pure(1), source="elsewhere")
+        ledger.rename("bad", "renamed")
+        head = ledger.head
+    bad = 'source = "bad.csv"\n' + _BUDGET
+    assert isinstance(fails(place, _BEGIN + _GOOD + "[datasets.bad]\n" + bad), BudgetMismatch)
+    with Ledger.open(place / "a.ledger") as ledger:
+        assert ledger.head == head
+
+
 def test_of_two_services_that_start_at_once_the_second_is_refused_before_it_makes_a_key(
     place: Path,
 ) -> None:

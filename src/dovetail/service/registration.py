@@ -48,8 +48,8 @@ def register(declared: DeclaredDataset, ledger: Ledger, settings: Settings, *, b
     """Record a new dataset after looking that its rows can be read and its columns are there."""
     known = any(entry.name == declared.name for entry in ledger.catalogue.entries())
     made = _examined(declared, settings, known)
-    if not known and ledger.knows(*made.sources):
-        raise _second_budget()
+    if not known:
+        _check_new(made, ledger)
     made.record(ledger, by)
 
 
@@ -61,6 +61,16 @@ def _examined(declared: DeclaredDataset, settings: Settings, known: bool) -> New
     protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
     budget = declared.budget if known else _given(declared)
     return NewRecord(declared, source.identity, budget, protects)
+
+
+def _check_new(made: NewRecord, ledger: Ledger) -> None:
+    """Refuse rows that have a budget, and a name that another dataset had: it still finds that one."""
+    if ledger.knows(*made.sources):
+        raise _second_budget()
+    if made.declared.name in ledger.sources():
+        raise BudgetMismatch(
+            f"Another dataset was called {made.declared.name!r} before.", "Choose another name."
+        )
 
 
 def _second_budget() -> BudgetMismatch:
@@ -131,8 +141,8 @@ def unrecorded(settings: Settings, ledger: Ledger | None) -> list[NewRecord]:
         elsewhere = [each for other in found for each in other.sources]
         if any(overlap(one, other) for one in made.sources for other in elsewhere):
             raise _second_budget()
-        if entry is None and ledger is not None and ledger.knows(*made.sources):
-            raise _second_budget()
+        if entry is None and ledger is not None:
+            _check_new(made, ledger)
         found.append(made)
     # What was charged under such a name before may forbid it still, which the ledger itself finds.
     return sorted(found, key=lambda each: each.declared.name not in known)
