@@ -24,6 +24,7 @@ from dovetail.sampling import random_bytes
 
 from .app import create_app
 from .cookies import CODE_LIVES
+from .http_protocol import HttpProtocol
 from .metrics import serve_metrics
 from .middleware import Middleware
 from .registration import NewRecord, record, unrecorded
@@ -166,6 +167,7 @@ def configured(settings: Settings, app: Any) -> uvicorn.Config:
         timeout_worker_healthcheck=_UNWELL,
         limit_concurrency=_MOST_WAITING,
         lifespan="on",
+        http=HttpProtocol,
         ws="none",
     )
 
