@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import floor, inf, log10
 from typing import Literal, TypeAlias
 
-from dovetail.exact.figures import figure
+from dovetail.exact.figures import figure, figure_up
 
 LONGEST_LABEL = 40
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
@@ -44,7 +44,7 @@ class Line:
         size = max(abs(float(number)) for number in (self.value, self.low, self.high))
         digits = _digits(size, float(self.high - self.low))
         if abs(float(below - above)) <= 1e-9 * max(abs(float(self.high)), 1.0):
-            return f"{figure(self.value, digits)} ± {figure(max(below, above))}"
+            return f"{figure(self.value, digits)} ± {figure_up(max(below, above))}"
         shown = (figure(number, digits) for number in (self.value, self.low, self.high))
         return "{} ({} to {})".format(*shown)
 

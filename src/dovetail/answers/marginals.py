@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dovetail.check import Real, integer, probability
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.exact.decimals import decimal_text
+from dovetail.exact.figures import figure_up
 from dovetail.plots.heat_map import HeatMap
 
 from .answer import Answer
@@ -211,7 +212,7 @@ class MarginalsAnswer(Answer):
         """Return the name, the number of cells and the error of each table."""
         errors = self._measure.errors_by_table(self.noises, 1 - self.level)
         sizes = [f"{self._measure.wanted().cells(table):,}" for table in self._measure.tables]
-        return list(errors), sizes, [f"{float(error):,.4g}" for error in errors.values()]
+        return list(errors), sizes, [figure_up(error, 4) for error in errors.values()]
 
     def _title(self, text: str) -> str:
         """Return what stands above a picture."""
@@ -220,7 +221,7 @@ class MarginalsAnswer(Answer):
 
     def _error(self, columns: tuple[str, ...]) -> str:
         half = self._measure.half_width(self.noises, self._numbers(columns), 1 - self.level)
-        return f"rows, each ± {float(half):,.4g} with probability {percent(self.level)}"
+        return f"rows, each ± {figure_up(half, 4)} with probability {percent(self.level)}"
 
     def _drawn(self, first: str, second: str) -> HeatMap:
         """Return a table as it is drawn: the first column down, the second across."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from dovetail.check import Real, probability
 from dovetail.exact.decimals import decimal_text, exact_number
-from dovetail.exact.figures import figure
+from dovetail.exact.figures import figure_up
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Budget, Charge, Remaining
 from dovetail.query.checked_query import CheckedQuery
@@ -255,7 +255,7 @@ class Quote:
             name = f"{each.question.measure.scale()} " if len(self.asked) > 1 else ""
             cells = " in each cell" if each.question.grouped and error is not None else ""
             cells += " of the least accurate table" if len(each.by_table(self.level)) > 1 else ""
-            texts.append(name + (_UNKNOWN if error is None else f"±{figure(Fraction(error))}") + cells)
+            texts.append(name + (_UNKNOWN if error is None else f"±{figure_up(Fraction(error))}") + cells)
         return f"{'; '.join(texts)}, with probability {percent(self.level)}"
 
     def _measured(self) -> dict[str, str]:
@@ -264,7 +264,7 @@ class Quote:
         for each in self.asked:
             tables = each.by_table(self.level)
             if len(tables) > 1:
-                shown = (f"{name} ±{float(error):,.4g}" for name, error in tables.items())
+                shown = (f"{name} ±{figure_up(error, 4)}" for name, error in tables.items())
                 lines["tables"] = "; ".join(shown)
             if each.ways:
                 best, *others = each.ways

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import isinf
+from math import ceil, isinf
 
-_TINY = 1e-4
+_TINY, _TINY_DIGITS = 1e-4, 3
 _LAST_DIGITS = Fraction(1, 10**12)
 
 
@@ -25,7 +25,22 @@ def figure(value: Fraction | float, digits: int = 6) -> str:
     near = float(value)
     if abs(near) >= 10 ** (digits - 1):
         return f"{near:,.0f}"
-    return f"{near:.3g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
+    return f"{near:.{_TINY_DIGITS}g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
+
+
+def figure_up(value: Fraction | float, digits: int = 6) -> str:
+    """Return the half-width of an error bar for reading, as `figure` does, but rounded up.
+
+    What a float's last digits add is left out.
+
+    >>> figure_up(Fraction(4, 3)), figure_up(12344.1, 4), figure_up(3.0000000000000004)
+    ('1.33334', '12,345', '3')
+    """
+    exact = Fraction(value) * (1 - _LAST_DIGITS)
+    if exact >= 10 ** (digits - 1):
+        return figure(Fraction(ceil(exact)), digits)
+    context = Context(prec=digits if exact >= _TINY else _TINY_DIGITS, rounding=ROUND_CEILING)
+    return figure(Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))), digits)
 
 
 def upper_figure(bound: float, digits: int = 4) -> str:

@@ -22,6 +22,7 @@ from functools import lru_cache
 from math import exp, gcd, inf, lcm, log, log2, nextafter, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dovetail import check
 from dovetail.check import Real
@@ -277,15 +278,23 @@ def _common_unit(weights: Sequence[float]) -> Fraction | None:
 def outward(estimates: Floats, half: float, lost: float = 2.0**-50) -> tuple[Floats, Floats]:
     """Return estimates less and plus a bar, moved outward by the share that floats may have lost of them.
 
-    Whole numbers lose nothing.
+    Whole numbers lose nothing, and neither do those of few binary digits.
 
-    >>> low, high = outward(np.array([2.0, 7 / 3]), 2.0)
-    >>> low[0] == 0 and high[0] == 4, low[1] < 1 / 3 and high[1] > 13 / 3
-    (True, True)
+    >>> low, high = outward(np.array([2.25, 7 / 3]), 2.0)
+    >>> low.tolist()[0], high.tolist()[0], bool(low[1] < 1 / 3), bool(high[1] > 13 / 3)
+    (0.25, 4.25, True, True)
     """
-    whole = (np.rint(estimates) == estimates) & (half == np.rint(half))
-    room = np.where(whole, 0.0, (np.abs(estimates) + half) * lost)
+    room = np.where(_added_exactly(estimates, half), 0.0, (np.abs(estimates) + half) * lost)
     return estimates - half - room, estimates + half + room
+
+
+def _added_exactly(numbers: Floats, half: float) -> NDArray[np.bool_]:
+    """Tell which numbers a float holds with so many digits to spare that a bar is added without rounding."""
+    found = np.zeros(np.shape(numbers), np.bool_)
+    for unit, most in ((1.0, 2.0**51), (2.0**-20, 2.0**31)):
+        alike = (np.rint(numbers / unit) == numbers / unit) & (np.rint(half / unit) == half / unit)
+        found |= alike & (np.abs(numbers) < most) & (half < most)
+    return found
 
 
 def _smooth(least: float) -> int:
