@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from dovetail.answers.formula_values import bars_of
+from dovetail.answers.table import TableAnswer
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
 from dovetail.online import Guard, ResponseCurve
@@ -18,8 +20,10 @@ from dovetail.online.run_answer import RunAnswer, check_known
 from dovetail.privacy import Budget, Charge
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
-from dovetail.query.measures import Rows
+from dovetail.query.measures import Bar, Rows
 from dovetail.query.partitions import Keys
+from dovetail.query.sql.formula import Aggregate, Computed, Number
+from dovetail.query.sql.order import ResultColumn
 
 NOISE = Geometric("0.1")
 GUARD = Guard(Geometric("0.2"), ResponseCurve.pure("0.1"), NOISE, updates=3, distance=90)
@@ -63,6 +67,27 @@ def test_all_intervals_hold_at_once_by_a_share_of_the_chance_each(
     assert halves(answer(*origins), "0.9", simultaneous=True) == [wanted[origin] for origin in origins]
     with pytest.raises(InvalidParameter):
         answer(*origins).bars(2, simultaneous=True)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_what_is_computed_from_a_number_has_its_interval_and_not_that_of_its_noise(wide: bool) -> None:
+    """A checked number has no noise of its own: its interval is the promise of the whole run."""
+    told, count = answer("checked", "measured"), Aggregate(0)
+    less = bars_of(Computed("-", count, Number(Fraction(5))), [told], [0, 1], Fraction(1, 10), wide)
+    # Numbers of one run are not independent, so each has an even share of the chance.
+    alone = told.bars("0.95" if wide else "0.9")
+    assert less == [Bar(bar.low - 5, bar.high - 5) for bar in alone]
+
+
+def test_where_one_number_of_a_run_chose_the_groups_all_of_its_numbers_hold_at_once() -> None:
+    """What a run tells of one count it may have learnt with another: their errors are not independent."""
+    told, column = answer("measured", "measured", "measured"), ResultColumn("n", "COUNT(l)", None, 1)
+    places = (0, 2)
+    chosen = TableAnswer("", (column,), (told, told), places, frozenset([0])).bars(column, "0.9")
+    together = told.bars("0.9", simultaneous=True)
+    assert chosen == [together[place] for place in places] != [told.bars("0.9")[place] for place in places]
+    free = TableAnswer("", (column,), (told, told), places, frozenset()).bars(column, "0.9")
+    assert free == [told.bars("0.9")[place] for place in places]
 
 
 def test_a_number_that_was_not_checked_is_shown_without_an_interval() -> None:

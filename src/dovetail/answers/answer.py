@@ -151,9 +151,17 @@ class Answer(Arithmetic):
         return NoisyNumber({one: Fraction(1)}, clamp=self.clamp, **shown)
 
     @property
+    def own_noise(self) -> bool:
+        """Whether every cell is the true one with noise of its own, as `noises` tells, and errs by it alone.
+
+        Then the law of a sum of cells is known, and cells err independently.
+        """
+        return self.adjusted is None and self.found is None
+
+    @property
     def _plainly_released(self) -> bool:
         """Whether every number is a released integer times the step, whatever it turned out to be."""
-        return self.adjusted is None and self.found is None and self.query.measure.one_integer()
+        return self.own_noise and self.query.measure.one_integer()
 
     @property
     def table(self) -> pyarrow.Table:

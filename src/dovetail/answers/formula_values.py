@@ -91,8 +91,9 @@ def bars_of(
         share = 1 - chance / len(used)
         bars = {each: answer.bars(share, simultaneous=wide) for each, answer in read.items()}
         return [box_of(formula, bars, place) for place in places]
-    # The noises of different cells are independent.
-    level = 1 - (shared_chance(chance, cells) if wide else chance)
+    alone = all(answer.own_noise for answer in read.values())
+    together = shared_chance(chance, cells) if alone else chance / cells
+    level = 1 - (together if wide else chance)
     return [_inverted(formula, answers, read, place, level) for place in places]
 
 
@@ -125,7 +126,7 @@ def _number(wanted: Aggregate, whole: Answer, read: Answer, place: int) -> Noisy
     """
     measure = read.query.measure
     linear = measure.linear()
-    if linear is None or read.clamp or read.found is not None:
+    if linear is None or read.clamp or not read.own_noise:
 
         def interval(level: Fraction) -> Bar:
             return read.bars(level)[place]

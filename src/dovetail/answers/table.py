@@ -155,6 +155,8 @@ class TableAnswer:
         """Return the exact error bars of a column, in the order shown; None where nothing bounds a number."""
         chance = 1 - probability("level", level, "Give a number such as 0.95.")
         chosen = any(each.answer in self.chosen_by for each in aggregates_in(column.noisy))
+        # Of numbers that err together, one that decides tells of the others, too.
+        chosen |= bool(self.chosen_by) and not all(answer.own_noise for answer in self.answers)
         # All bars hold together if no column misses: each may use its share of the chance.
         share = chance / len({each.noisy for each in self.valued}) if simultaneous else chance
         return bars_of(column.noisy, self.answers, self.places, share, simultaneous or chosen)

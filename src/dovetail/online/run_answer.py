@@ -38,7 +38,8 @@ class RunAnswer(Answer):
         return origins if self.query.grouped else origins[0]
 
     @property
-    def _plainly_released(self) -> bool:
+    def own_noise(self) -> bool:
+        """Whether cells have noise of their own: not those of a run, which learns from all that it told."""
         return False
 
     def values(self) -> list[Fraction]:
