@@ -32,6 +32,9 @@ def files(tmp_path: Path, started: Any) -> Any:
     (root / "people.csv").write_text(PEOPLE)
     (tmp_path / "secret.csv").write_text(PEOPLE)
     (root / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (root / "circle.csv").symlink_to(root / "circle.csv")
+    (root / "circles").mkdir()
+    (root / "circles/one.csv").symlink_to(root / "circles/one.csv")
     return started(data_roots={"data": root})
 
 
@@ -185,6 +188,9 @@ def test_a_file_is_drafted_served_and_asked(files: Any) -> None:
         {"path": "/etc/passwd"},
         {"connection": "clinic", "table": "t"},
         {"root": "data", "path": "people.csv\x00"},
+        {"root": "data", "path": "p" * 5000},
+        {"root": "data", "path": "circle.csv"},
+        {"root": "data", "path": "circles"},
         {"root": "data", "path": ["people.csv"]},
         {"url": "https://example.org/people.csv"},
         {},

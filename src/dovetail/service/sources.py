@@ -84,7 +84,7 @@ def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
     try:
         path: Path = (root / said["path"]).resolve()
         inside = path.is_relative_to(root.resolve()) and path.exists() and not _leads_out(path, root)
-    except (OSError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # before Python 3.13, links in a circle are a RuntimeError
         inside = False
     if not inside:
         raise unknown
