@@ -9,6 +9,7 @@ import pytest
 
 from dovetail.errors import BudgetExceeded, BudgetMismatch, DovetailError, InvalidParameter
 from dovetail.ledger import Ledger
+from dovetail.ledger.new_account import NewAccount
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Request, Reservation
 
@@ -98,6 +99,25 @@ def test_a_plan_can_be_the_first_charge(location: str) -> None:
     account.reserve(Request("a", Charge.zero(), "ann", plan=plan.id))
     assert account.standing().spent == TENTH
     ledger.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_of_two_first_charges_with_different_budgets_the_second_is_refused(
+    location: str, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both were opened before there was a record. The first may come after the second has looked for one."""
+    opened = [prospective(location, budget) for budget in (Budget.pure(1), Budget.pure(2))]
+    (one, mine), (other, yours) = opened
+    assert isinstance(mine.reserve(Request("a", TENTH, "ann")), Reservation)
+    if late:
+        monkeypatch.setattr(NewAccount, "begun", None)
+    with pytest.raises(BudgetMismatch):
+        yours.reserve(Request("b", TENTH, "ann"))
+    with Ledger.open(location) as ledger:
+        assert ledger.account("visits").spent() == TENTH
+        ledger.verify()
+    one.close()
+    other.close()
 
 
 def test_of_many_first_charges_all_count_against_one_budget(location: str) -> None:

@@ -167,6 +167,30 @@ def test_versions_are_kept_per_month(ledger: Ledger) -> None:
     ledger.verify()
 
 
+def test_a_question_over_several_months_is_stale_once_any_of_them_has_changed(ledger: Ledger) -> None:
+    account = months(ledger, Budget.pure(1), disjoint=False)
+
+    def stale(*labels: str) -> bool:
+        given = account.reserve(asked(vintages=labels))
+        assert isinstance(given, StoredAnswer)
+        return given.stale
+
+    both = ("January", "February")
+    for versions in (("1", "1"), ("1", "2"), ("2", "3")):
+        for label, version in zip(both, versions, strict=True):
+            account.set_version(version, vintage=label)
+        made = account.reserve(asked(vintages=both, fresh=True))
+        assert isinstance(made, Reservation)
+        account.settle(made, "7")
+        assert not stale(*both)
+        for label, version in zip(both, versions, strict=True):
+            account.set_version("9", vintage=label)
+            assert stale(*both), (versions, label)
+            account.set_version(version, vintage=label)
+            assert not stale(*both)
+    ledger.verify()
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("declare"), st.booleans()),

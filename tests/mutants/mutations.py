@@ -95,6 +95,8 @@ def _places(node: ast.AST, lines: tuple[int, int]) -> Iterator[tuple[ast.stmt | 
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
+        if name in ("defaults", "kw_defaults"):  # they are computed at import, which no mutant changes
+            continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or getattr(child, "arg", None) in _UNSEEN:
                 continue

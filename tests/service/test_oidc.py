@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from time import time
 from typing import Any
@@ -11,7 +12,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
 from dovetail.errors import InvalidParameter
-from dovetail.service.oidc import Provider, Tokens
+from dovetail.service.oidc import Provider, Tokens, _fetched
 
 PROVIDER = Provider("https://login.example.org", "dovetail")
 KEY = ECKey.generate_key("P-256", {"kid": "first"})
@@ -158,3 +159,11 @@ def test_a_provider_that_does_not_answer_is_not_asked_by_every_request(house: An
     for _ in range(3):
         assert asked(house, token(claims())).status_code == 401
     assert len(fetched) == 1
+
+
+def test_a_provider_that_cannot_be_reached_gives_no_keys() -> None:
+    """Of a socket that is bound and does not listen, every connection is refused."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        with pytest.raises(ValueError, match="does not answer"):
+            _fetched(f"http://127.0.0.1:{silent.getsockname()[1]}/keys")

@@ -1,0 +1,60 @@
+"""What lies outside of a window counts: in a curve with the tilt divided out, and in zeta."""
+
+from __future__ import annotations
+
+from math import exp, log
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dovetail.noise import Geometric
+from dovetail.privacy import fourier, privacy_loss
+from dovetail.privacy.fourier import Tilted
+
+LATTICE: Any = SimpleNamespace(step=0.5, blur=0.0)
+
+
+def window(tilt: float, **outside: float) -> Tilted:
+    """Return two sums, 2.0 and 2.5, of tilted probabilities; a real probability is exp(log_scale - tilt·sum)."""
+    given = {"log_scale": -1.0, "before": 0.0, "beyond": 0.0, "error": 0.0} | outside
+    return Tilted(LATTICE, tilt, 4, np.array([0.25, 0.125]), **given)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.5, 3.0])
+def test_a_curve_divides_the_tilt_out_of_masses_and_of_what_lies_beyond(tilt: float) -> None:
+    real = {2.0: 0.25 * exp(-1.0 - tilt * 2.0), 2.5: 0.125 * exp(-1.0 - tilt * 2.5)}
+    at_most = exp(-1.0 - tilt * 2.5)  # of one unit of tilted mass at 2.5 or beyond
+    for beyond in (0.0, 1e-3):
+        curve = window(tilt, beyond=beyond).curve(1e-4, 0.0)
+        for epsilon in (0.0, 1.0, 2.25, 4.0):
+            seen = sum(p * (1 - exp(epsilon - value)) for value, p in real.items() if value > epsilon)
+            assert curve.delta(epsilon) == pytest.approx(1e-4 + seen + beyond * at_most, rel=1e-9)
+
+
+@pytest.mark.parametrize(("tilt", "start"), [(0.5, 1.0), (3.0, 1.0), (3.0, 0.5)])
+def test_what_lies_before_a_window_weighs_as_much_as_at_the_start(tilt: float, start: float) -> None:
+    curve = window(tilt, before=1e-3).curve(0.0, start)
+    assert curve.delta(4.0) == pytest.approx(1e-3 * exp(-1.0 - tilt * start), rel=1e-9)
+
+
+@pytest.mark.parametrize("outside", ["before", "beyond"])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_zeta_counts_what_lies_outside_of_both_windows(
+    monkeypatch: pytest.MonkeyPatch, outside: str, side: float
+) -> None:
+    """E exp|S| is the mass of positive sums at a tilt of 1 and that of the others at -1, each scaled back."""
+    scale = log(2)
+
+    def tilted(losses: Any, tilt: float) -> Tilted:
+        given = {"before": 0.0, "beyond": 0.0, "error": 0.0}
+        if tilt == side:
+            given[outside] = 0.03125
+        probabilities = np.array([0.5, 0.25, 0.125])  # at -0.5, 0 and 0.5
+        return Tilted(LATTICE, tilt, -1, probabilities, log_scale=scale, **given)
+
+    loss = privacy_loss(Geometric(1)).compose(3)
+    monkeypatch.setattr(fourier, "tilted", tilted)
+    whole = 0.125 + 0.5 + 0.25 + 0.03125
+    assert loss.zeta == pytest.approx(log(whole * 2), abs=1e-9)
