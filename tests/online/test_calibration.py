@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.errors import GoalUnreachable
-from dovetail.online.calibration import Shares, Terms, base_only, calibrate
+from dovetail.online.calibration import Shares, Terms, _descend, base_only, calibrate
 from dovetail.pricing.sensitivity import grows_outward
 from dovetail.privacy import Budget
 from dovetail.workloads.planning import keeps
@@ -114,3 +114,8 @@ def test_a_base_of_persons_has_noise_that_is_worst_where_all_their_rows_share_a_
     assert found.base is not None
     assert grows_outward(found.base)
     assert keeps([found.loss], budget)
+
+
+@pytest.mark.parametrize("least", [-7, -1, 0, 1, 12])
+def test_a_descent_ends_at_the_least_value_on_either_side(least: int) -> None:
+    assert _descend(lambda place: abs(place - least)) == least

@@ -44,6 +44,13 @@ def test_without_a_total_every_cell_moves_to_its_cap():
     assert split_losses(Geometric(1), cells=3, per_cell=2, total=9)[0].worst == 6
 
 
+@pytest.mark.parametrize("total", [1, 7, 8, 11, 12, 13])
+def test_all_cells_together_move_by_no_more_than_the_total(total: int) -> None:
+    """Three cells of up to four: with geometric noise of rate 1, the worst case is how far they move."""
+    losses = split_losses(Geometric(1), cells=3, per_cell=4, total=total)
+    assert max(loss.worst for loss in losses) == min(total, 12)
+
+
 def test_splits_are_all_partitions():
     assert sorted(partitions(5, 3, 3)) == [(2, 2, 1), (3, 1, 1), (3, 2)]
     assert list(partitions(4, 1, 3)) == []

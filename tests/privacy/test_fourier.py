@@ -17,7 +17,7 @@ LATTICE: Any = SimpleNamespace(step=0.5, blur=0.0)
 
 
 def window(tilt: float, **outside: float) -> Tilted:
-    """Return two sums, 2.0 and 2.5, of tilted probabilities; a real probability is exp(log_scale - tilt·sum)."""
+    """Return two sums, 2.0 and 2.5: their chances are exp(log_scale - tilt·sum) times the tilted ones."""
     given = {"log_scale": -1.0, "before": 0.0, "beyond": 0.0, "error": 0.0} | outside
     return Tilted(LATTICE, tilt, 4, np.array([0.25, 0.125]), **given)
 

@@ -90,3 +90,9 @@ def test_figures_count_requests_and_refusals(house: Any) -> None:
     page = house.app.service.metrics.page().decode()
     assert 'dovetail_requests_total{route="/v1/me",status="200"}' in page
     assert 'dovetail_problems_total{code="unauthenticated"}' in page
+
+
+def test_no_reply_shows_the_note_that_the_service_leaves_itself(house: Any) -> None:
+    for reply in (house.nobody.get("/v1/me"), house.ann.get("/v1/analysts"), house.ann.get("/v1/me")):
+        assert "x-problem" not in reply.headers
+        assert reply.headers["x-request-id"]

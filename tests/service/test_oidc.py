@@ -12,6 +12,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
 from dovetail.errors import InvalidParameter
+from dovetail.privacy import Budget
 from dovetail.service.oidc import Provider, Tokens, _fetched
 
 PROVIDER = Provider("https://login.example.org", "dovetail")
@@ -167,3 +168,17 @@ def test_a_provider_that_cannot_be_reached_gives_no_keys() -> None:
         silent.bind(("127.0.0.1", 0))
         with pytest.raises(ValueError, match="does not answer"):
             _fetched(f"http://127.0.0.1:{silent.getsockname()[1]}/keys")
+
+
+def test_whoever_shows_a_token_sees_what_was_granted_and_nothing_else(trusting: Any) -> None:
+    """Grants come with a key, but not with a token: they are looked up, and nothing found is nothing seen."""
+    headers = {"Authorization": f"Bearer {token(claims())}"}
+
+    def seen() -> tuple[list[str], int]:
+        listed = trusting.client.get("/v1/datasets", headers=headers).json()["datasets"]
+        one = trusting.client.get("/v1/datasets/adult", headers=headers)
+        return [each["name"] for each in listed], one.status_code
+
+    assert seen() == ([], 404)
+    trusting.ledger.people.grant("dora", "adult", Budget.pure(1))
+    assert seen() == (["adult"], 200)
