@@ -113,6 +113,13 @@ def test_synthetic_rows_look_like_the_tables_and_say_what_they_are(
     assert abs(answer.synthetic().num_rows - 900) < 300
 
 
+def test_tables_that_count_nothing_make_one_row(answer: dv.MarginalsAnswer) -> None:
+    for sign in (0, -1):
+        empty = replace(answer, cells=(tuple(sign * abs(number) for number in answer.cells[0]),))
+        assert empty.synthetic().num_rows == 1
+        assert empty.synthetic(7).num_rows == 7
+
+
 def test_tables_survive_the_ledger_and_json(session: dv.Session, answer: dv.MarginalsAnswer) -> None:
     """The stored record is the raw released integers; everything else is computed from them again."""
     told = json.loads(answer.to_json())

@@ -103,6 +103,10 @@ def test_sums_on_a_lattice_and_means_take_part() -> None:
 def test_clamped_numbers_are_shown_clamped_and_added_as_released() -> None:
     clamped = replace(HISTOGRAM, clamp=True)
     assert (clamped["c"].value, clamped["c"].low) == (0, 0)
+    for key in "abc":
+        low, high = HISTOGRAM[key].interval("0.9")
+        assert clamped[key].interval("0.9") == (max(low, 0), max(high, 0))
+    assert clamped["c"].high > 0
     assert (clamped["c"] + clamped["b"]).value == 47
 
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
 from dovetail.sampling import Recording
-from dovetail.workloads.exponential_mechanism import QuantileChoice
+from dovetail.workloads.exponential_mechanism import QuantileChoice, _below
 
 QS = ["1/2", "1/4", "9/10", "1/3"]
 
@@ -127,3 +127,14 @@ def test_scores_of_many_rows_and_a_long_q_do_not_wrap_around() -> None:
     above, below = choice.q.numerator, choice.q.denominator
     assert choice.scores(np.array(cells)).tolist() == [above * 4 * 10**6 - below * 10**6, 0]
     assert choice.draw(np.array(cells), Recording(bytes(64))) == 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 10**6, 2**63 + 1])
+def test_words_beyond_the_last_multiple_are_drawn_again_and_no_others(count: int) -> None:
+    """So each number below `count` comes from as many words as every other."""
+    whole = 2**64 - 2**64 % count
+    for word, drawn in ((0, 0), (whole - 1, count - 1), (whole // 2, whole // 2 % count)):
+        assert _below(count, Recording(word.to_bytes(8, "little") + bytes(8))) == drawn
+    if whole < 2**64:
+        for word in (whole, 2**64 - 1):
+            assert _below(count, Recording(word.to_bytes(8, "little") + (1).to_bytes(8, "little"))) == 1

@@ -241,3 +241,15 @@ def test_weights_count_as_equal_by_their_share_of_the_largest_and_signs_do_not_m
     given = np.array([[2.0, -1.0, 0.0], [2.0 - 1e-13, 1.0, 1e-14]]) * scale
     weights, counts = _distinct(given)
     assert dict(zip(weights.tolist(), counts.tolist(), strict=True)) == {2 * scale: 2, scale: 2}
+
+
+def test_a_smaller_table_comes_from_the_smallest_plain_table_around_it() -> None:
+    """Its cell is the sum of as few noises as can be, whichever table was named first."""
+    for tables in (((0,), (0, 1)), ((0, 1), (0,))):
+        wanted = MarginalWorkload((3, 4), tables)
+        strategy = Strategy.alike("plain", wanted, Geometric(1))
+        for columns, noises in (((0,), 1), ((), 3), ((1,), 3), ((0, 1), 1)):
+            found = strategy.cell_error(columns).variance()
+            assert found == pytest.approx(noises * Geometric(1).variance())
+        released = {(0,): np.array([5, 6, 7]), (0, 1): np.ones((3, 4), int)}
+        assert strategy.exact_table(released, (0,))[0].tolist() == [5, 6, 7]

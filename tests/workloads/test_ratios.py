@@ -112,6 +112,16 @@ def test_a_bar_is_the_least_that_pays_for_all_that_can_be_missed(kind: str, plac
     (bar,) = pivot.bars(np.array([ratio]), spacing).tolist()
     assert missed(bar * (1 + 1e-7)) <= CHANCE or bar == a + ratio * b
     assert missed(bar * (1 - 1e-6) - 1e-6) > float(CHANCE) * (1 - 1e-6)
+    size = np.array([ratio])
+    for other in (0.1, 0.3 * bar, 0.7 * bar, 1.3 * bar, 3 * bar, 20 * bar):
+        (found,) = pivot._missed(size, np.array([other]), pivot._boxes(size, spacing)).tolist()
+        assert found == pytest.approx(missed(other), abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_every_noise_of_the_count_is_looked_at_or_counts_as_missed(kind: str) -> None:
+    pivot = known(kind, CHANCE)._pivot
+    assert float(np.sum(pivot.masses)) + pivot.missed == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", NOISES)
@@ -202,7 +212,9 @@ def test_wide_noise_is_looked_at_in_bins() -> None:
     assert missed <= binom.isf(1e-9, 400, float(CHANCE))
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (float("nan"), 1), (0, float("inf"))])
+@pytest.mark.parametrize(
+    ("low", "high"), [(1, 1), (2, 1), (float("nan"), 1), (0, float("inf")), (float("-inf"), 0)]
+)
 def test_the_range_of_a_ratio_is_finite(low: float, high: float) -> None:
     with pytest.raises(InvalidParameter, match="low"):
         Ratios(Geometric(1), Geometric(1), low=low, high=high, chance=0.05)
