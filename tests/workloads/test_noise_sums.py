@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import log2, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseG
 from dovetail.workloads import NoiseSum, Term
 from dovetail.workloads.cutoff import cut
 from dovetail.workloads.noise_sums import _Group, summed_masses
+from oracles import mp
 from strategies import magnitudes, narrow_geometrics
 
 chances = magnitudes(1e-6, 0.4)
@@ -239,6 +241,23 @@ def test_wide_noise_is_put_on_the_grid_by_its_tails() -> None:
 def test_chances_below_rounding_use_chernoff() -> None:
     law = NoiseSum([Term(1, DiscreteGaussian(3), 2), Term(0.3, DiscreteGaussian(3))])
     assert law.two_sided(1e-16) == law.chernoff(0.5e-16)
+
+
+@pytest.mark.parametrize("chance", ["1e-25", "1e-40", "1e-300"])
+def test_chances_that_cut_off_noise_cannot_tell_have_bars_too(chance: str) -> None:
+    """The sum of two geometric noises in 200 digits; a bar of each alone is not much longer."""
+    q, bar = mp.exp(-1), int(NoiseSum([Term(1, Geometric(1)), Term(2, Geometric(1))]).two_sided(chance))
+    single = (1 - q) / (1 + q)
+
+    def above(t: int) -> Any:
+        """P(Y > t)."""
+        return q ** (t + 1) / (1 + q) if t >= 0 else 1 - q ** (-t) / (1 + q)
+
+    def missed(t: int) -> Any:
+        return 2 * mp.fsum(single * q ** abs(k) * above(t - 2 * k) for k in range(-3000, 3001))
+
+    assert missed(bar) <= mp.mpf(chance)
+    assert missed(bar // 2) > mp.mpf(chance)
 
 
 def test_nothing_added_is_no_error() -> None:

@@ -103,12 +103,19 @@ class NoiseSum:
         if not self.terms or share >= 0.5:
             return 0.0
         safe = self.chernoff(share)
+        if safe == inf:
+            return self._union(allowed)
         # Of what is kept below, the same share must do for the ends.
         ends, widen = self.chernoff(share * (1 - _FOR_SMALL) * _FOR_WRAPPING), safe * widening
         main, apart = _set_apart(self.terms, share * _FOR_SMALL, widen / 3)
         kept = share * (1 - _FOR_SMALL) if apart else share
         found, more = _on_grid(main, kept, ends, widen - apart), apart + self.moved
         return min(safe, nextafter(found + more, inf) if more else found)
+
+    def _union(self, chance: Fraction) -> float:
+        """Return a t with P(X > t) <= chance, however small: each noise within a bar of its own."""
+        each = chance / sum(term.count for term in self.terms)
+        return sum(t.count * t.weight * float(t.noise.error_bound(each)) for t in self.terms) * (1 + 1e-12)
 
     def chernoff(self, chance: float) -> float:
         """Return a t with P(X > t) <= chance by Chernoff's bound: quick, and up to twice too large."""
