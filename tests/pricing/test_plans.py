@@ -4,7 +4,7 @@ import pytest
 
 from dovetail.answers import Plan
 from dovetail.noise import Geometric, GeometricMixture, IntegerNoise
-from dovetail.pricing.composition import charge_of, cheapest
+from dovetail.pricing.composition import charge_of, cheapest, planned_charge
 from dovetail.pricing.plans import noises_for, plan_charge, slots_for
 from dovetail.privacy import Budget, Charge, privacy_loss
 from dovetail.query import Column, Count, Histogram, Linear, Mean, Schema, Sum
@@ -115,3 +115,12 @@ def test_a_charge_that_takes_more_than_half_of_delta_is_the_last_resort() -> Non
     # A later one must leave visibly more.
     assert cheapest([plain, Charge.approximate("0.499", "1e-7")], budget, spent) == plain
     assert cheapest([Charge.approximate(2), Charge.approximate(3)], budget, spent) == Charge.approximate(3)
+
+
+def test_what_was_planned_for_a_price_is_charged_what_it_costs_where_that_is_less() -> None:
+    asked, budget = [Count().checked(TABLE)] * 2, Budget.approximate(3, "1e-5")
+    noises = [(Geometric("0.1"),)] * 2
+    for price in (Budget.approximate(1, "1e-6"), Budget.pure(1)):
+        charge = planned_charge(asked, noises, "add-remove", price, budget, Charge.zero())
+        assert charge == charge_of(asked, noises, "add-remove")
+        assert Fraction(charge.epsilon or 0) == Fraction("0.2")

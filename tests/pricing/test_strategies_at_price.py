@@ -223,6 +223,12 @@ def test_only_where_a_delta_is_paid_other_shapes_than_the_geometric_are_tried() 
         assert set(shapes_under(budget)) == {"geometric"}
 
 
+def test_a_price_in_zeta_is_compared_at_the_smaller_of_its_limits() -> None:
+    """Geometric noise of rate r costs at most r in both."""
+    for zeta, most in (("0.3", 2), (2, "0.3")):
+        assert price_of(dv.Budget.zeta(zeta, max_epsilon=most), SPEND) == dv.Budget.pure("0.3")
+
+
 @pytest.mark.parametrize("spend", ["1e-10", "9.9e-10"])
 def test_less_than_a_ledger_counts_is_no_price(spend: str) -> None:
     with pytest.raises(dv.InvalidParameter, match="at least 1e-9"):

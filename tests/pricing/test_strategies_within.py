@@ -9,6 +9,7 @@ import pytest
 
 import dovetail as dv
 from dovetail.noise import DiscreteGaussian
+from dovetail.pricing.accuracy import noises_reaching
 from dovetail.pricing.strategies_at_price import DESIGNED, wide_shapes
 from dovetail.pricing.strategies_within import _cost, _Family
 from dovetail.privacy import Charge, privacy_loss
@@ -55,10 +56,18 @@ def test_an_accuracy_for_persons_is_bought_with_noise_that_can_be_priced(tmp_pat
     columns = [f"c{number}" for number in range(7)]
     schema = dv.Schema([dv.Column(name, "integer", values=list(range(4))) for name in columns])
     data = pyarrow.table({name: [0, 1, 2, 3] for name in [*columns, "p"]})
-    given: dict[str, Any] = {"schema": schema, "ledger": tmp_path / "t.ledger", "unit": "p", "max_rows": 3}
+    given: dict[str, Any] = {"schema": schema, "ledger": tmp_path / "t.ledger", "unit": "p", "max_rows": 2}
     with dv.Session(data, name="t", budget=dv.Budget.approximate(50, "1e-6"), **given) as session:
         quote = session.quote(dv.Marginals(*columns, way=2), within=30)
     error = quote.asked[0].error(Fraction(19, 20))
     assert error is not None
     assert 29 <= error <= 30
     assert not any(isinstance(noise, DiscreteGaussian) for noise in quote.asked[0].noises)
+
+
+def test_an_accuracy_that_takes_more_than_the_largest_rate_is_refused() -> None:
+    """At a chance of 1e-40 no noise of a rate up to 64 is certainly 0."""
+    question = dv.Marginals("a", way=1, strategy="joint").checked(TABLE)
+    with pytest.raises(dv.InvalidParameter, match="some noise can meet"):
+        noises_reaching(question, Fraction(1, 2), 1 - Fraction(1, 10**40))
+    assert noises_reaching(question, Fraction(1, 2), 1 - Fraction(1, 10**6))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import dovetail as dv
 from dovetail.engines import Source
 from dovetail.engines.aggregation import true_cells
-from dovetail.noise import DiscreteGaussian, Geometric
+from dovetail.noise import Geometric
 from dovetail.pricing.sensitivity import moves
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import Field
@@ -165,36 +165,6 @@ def test_a_column_of_one_value_has_residuals_that_nothing_moves(tmp_path: Path, 
         answer = session.marginals(tables=tables, strategy="residuals", noise=noise)
         assert answer.charge == session.price(dv.Marginals("b", way=1, strategy="residuals"), noise=noise)
         assert len(answer.noises) == 4  # the total, either column, and both
-
-
-@pytest.mark.parametrize(
-    ("strategy", "neighbours", "ways"),
-    [
-        (None, "add-remove", ["joint", "residuals"]),
-        (None, "persons", ["joint"]),
-        ("plain", "add-remove", ["plain"]),
-        ("joint", "replace", ["joint"]),
-        ("residuals", "add-remove", ["residuals"]),
-    ],
-)
-def test_an_accuracy_is_looked_for_in_every_way_that_was_left_open(
-    strategy: Any, neighbours: str, ways: list[str]
-) -> None:
-    measure = dv.Marginals(**ASKED, strategy=strategy).checked(SCHEMA.table()).measure
-    listed = measure.alternatives(neighbours)
-    assert [made.strategy for made, _ in listed] == ways  # type: ignore[attr-defined]
-    assert all(len(widths) == len(made.components()) for made, widths in listed)
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("chance", ["0.05", "0.001"])
-def test_a_rough_error_is_about_the_error_of_wide_noise(strategy: Any, chance: str) -> None:
-    measure = dv.Marginals(**ASKED, strategy=strategy).checked(SCHEMA.table()).measure
-    noises = (DiscreteGaussian(40),) * len(measure.components())
-    rough, exact = (each(noises, Fraction(chance)) for each in (measure.rough_error, measure.error))
-    assert rough is not None
-    assert exact is not None
-    assert float(rough) == pytest.approx(float(exact), rel=0.02)
 
 
 def test_what_is_asked_is_put_in_words() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from dovetail.noise import Geometric
 from dovetail.query import Column, Schema, Sum
+from dovetail.query.measures import Total
 
 TABLE = Schema([Column("x", "number")]).table()
 CHANCE = Fraction(1, 10)
@@ -67,3 +68,18 @@ def test_what_left_out_rows_do_to_a_sum_is_said(low: int, high: int, effect: str
     measure = Sum("x", low=low, high=high, step=1).checked(TABLE).measure
     assert effect in measure.bounded_effect()
     assert measure.never_negative() == (low >= 0)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (-5, 5), (-2, 3), (-9, -4), (3, 8)])
+def test_no_row_moves_a_sum_further_than_its_reach_and_some_row_does(
+    low: int, high: int, centred: bool
+) -> None:
+    """What each value adds to the released integers, one by one; a row may also be replaced by another."""
+    values = Sum("x", low=low, high=high, step=1).checked(TABLE).measure.lattice()
+    assert values is not None
+    measure = Total(values, centred=centred)
+    added = [measure.released([(x, 1)] if centred else [(x,)])[0] for x in range(low, high + 1)]
+    reach = measure.components()[0].reach
+    assert reach.up == max(map(abs, added))
+    assert reach.up + max(reach.down, 0) >= max(added) - min(added)

@@ -116,6 +116,23 @@ def test_one_row_pays_once_for_each_level_and_a_replaced_one_twice(tmp_path: Pat
             assert answer.charge.epsilon_units < quote.charge.epsilon_units
 
 
+def test_intervals_of_ranges_are_the_band_around_the_values() -> None:
+    measure = dv.Ranges("x").checked(SCHEMA.table()).measure
+    noises = (Geometric("0.3"),) * len(measure.components())
+    exact = measure.released([(x % 3,) for x in range(100)])
+    cells = [(np.array(exact) + noises[0].sample(len(exact))).tolist() for _ in range(3)]
+    for simultaneous, chance in ((False, Fraction(1, 10)), (True, 1 - Fraction(9, 10) ** 3)):
+        bars = measure.intervals(cells, noises, chance, simultaneous)
+        for number, cell in enumerate(cells):
+            ranges = measure.ranges(cell, noises)  # type: ignore[attr-defined]
+            low, high = ranges.band(Fraction(1, 10) * (1 - Fraction(1, 10**9)))
+            own = bars[100 * number : 100 * (number + 1)]
+            assert [float(bar.low) for bar in own] == np.minimum(low, ranges.cumulative).tolist()
+            assert [float(bar.high) for bar in own] == np.maximum(high, ranges.cumulative).tolist()
+    for many, words in ((1, "all values at once"), (3, "all values of a group at once")):
+        assert measure.remarks(cells[:many], noises, Fraction(1, 10)) == (f"The intervals hold for {words}.",)
+
+
 def test_the_error_of_ranges_is_that_of_the_worst_value() -> None:
     measure: Any = dv.Ranges("x").checked(SCHEMA.table()).measure
     noises, chance = (Geometric("0.3"),) * len(measure.components()), Fraction(1, 20)

@@ -1,0 +1,24 @@
+"""Which moves cover all that one neighbour can do, for components of any kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dovetail.errors import InvalidParameter
+from dovetail.query.measures import COUNTED, Component
+from dovetail.query.measures.sensitivity import Contribution, covering_moves
+from dovetail.query.neighbours import Neighbours
+
+
+@pytest.mark.parametrize("parts", [(1, 3), (3, 1), (3, 3)])
+@pytest.mark.parametrize("kind", ["add-remove", "replace"])
+def test_one_component_of_several_parts_is_enough_to_need_rates_that_grow(
+    parts: tuple[int, int], kind: Neighbours
+) -> None:
+    components = [Component(str(many), COUNTED, many) for many in parts]
+    of = Contribution(kind, all_cells=1, rows=2, cells=1)
+    with pytest.raises(InvalidParameter, match="grow outward"):
+        covering_moves(components, lambda leave, come: [(leave, leave)], of)
+    assert covering_moves(components, lambda leave, come: [(leave, leave)], replace(of, grows=True))
