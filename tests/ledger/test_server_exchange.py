@@ -132,10 +132,15 @@ def test_a_connection_lost_in_mid_transaction_is_a_ledger_out_of_reach(
 ) -> None:
     """SQLAlchemy gives such a connection up before we look at it: to look then failed with another error."""
     with Ledger.create(postgres_url) as ledger:
-        with pytest.raises(LedgerUnavailable), getattr(ledger._store, transaction)() as opened:
-            connection = opened if transaction == "reading" else opened.connection
-            connection.exec_driver_sql("SELECT 1")
-            with psycopg.connect(postgres_url, autocommit=True) as other:
-                other.execute(_END_OTHERS)
-            connection.exec_driver_sql("SELECT 1")
+
+        def ask_and_lose() -> None:
+            with getattr(ledger._store, transaction)() as opened:
+                connection = opened if transaction == "reading" else opened.connection
+                connection.exec_driver_sql("SELECT 1")
+                with psycopg.connect(postgres_url, autocommit=True) as other:
+                    other.execute(_END_OTHERS)
+                connection.exec_driver_sql("SELECT 1")
+
+        with pytest.raises(LedgerUnavailable):
+            ask_and_lose()
         assert ledger.verify().sequence == ledger.head.sequence

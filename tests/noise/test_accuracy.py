@@ -164,7 +164,7 @@ def test_log_densities_are_minus_phi(noise: Noise, scales: int) -> None:
 def test_ppf_inverts_the_cdf_on_the_reals(noise: PiecewiseLaplace, p: float) -> None:
     x = noise.ppf(p)
     truth = oracle(noise)
-    # Next to a float x lie others, and x is found to 16 of them: p is reached up to the steps of the cdf there.
+    # Next to a float x lie others, and x is found to 16 of them: p is reached up to the cdf's steps there.
     step = truth.density(x) * mp.mpf(float(np.spacing(abs(x))))
     assert abs(truth.cdf(x) - p) <= mp.mpf("1e-12") * min(p, 1 - p) + 16 * step
 
