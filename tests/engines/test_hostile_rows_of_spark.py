@@ -271,10 +271,12 @@ def test_no_value_decides_anything_when_all_columns_are_declared_as_a_type(
 def test_no_value_decides_anything_when_it_is_ranked_as_another_type(
     engines: list[Engine], column: str, kind: str
 ) -> None:
-    if column in usable(engines[0]):
-        schema = schema_of(kind, column)
-        both = [engines[0], Unread(engines[0])]
-        assert not told_apart(both, *((query, schema) for query in ranked(kind, column)[-3:]))
+    if column not in engines[0].columns():
+        pytest.skip("a column of the Parquet file alone")
+    assert column in usable(engines[0])
+    schema = schema_of(kind, column)
+    both = [engines[0], Unread(engines[0])]
+    assert not told_apart(both, *((query, schema) for query in ranked(kind, column)[-3:]))
 
 
 def test_columns_that_cannot_be_asked_are_refused_whatever_they_hold(engines: list[Engine]) -> None:

@@ -73,6 +73,8 @@ def test_a_run_is_paid_once_and_answers_near_the_truth(
 ) -> None:
     quote = session.quote_online("sex", "level", **kind)
     assert not Path(place).exists()
+    guarded = kind is not BASED
+    assert guarded == all(part is not None for part in (quote.threshold, quote.curve, quote.answers))
     run = session.online("sex", "level", **kind)
     assert run.plan.charge == quote.charge
     spent = session.remaining

@@ -23,6 +23,7 @@ from .calibration import Calibrated, Terms, base_only, calibrate
 from .forecast import Forecast, Form, forecasts
 from .guard import Guard, Neighbours
 from .hypothesis import MOST_CELLS
+from .response_curve import ResponseCurve
 
 Kind: TypeAlias = BaseKind | None
 
@@ -54,6 +55,21 @@ class OnlineDesign:
     def updates(self) -> int:
         """How many answers may be measured anew."""
         return 0 if self.guard is None else self.guard.updates
+
+    @property
+    def threshold(self) -> IntegerNoise | None:
+        """The noise of both thresholds."""
+        return None if self.guard is None else self.guard.threshold
+
+    @property
+    def curve(self) -> ResponseCurve | None:
+        """The response curve of the tests."""
+        return None if self.guard is None else self.guard.curve
+
+    @property
+    def answers(self) -> IntegerNoise | None:
+        """The noise of measured answers."""
+        return None if self.guard is None else self.guard.answers
 
     @cached_property
     def alpha(self) -> int | None:
