@@ -194,5 +194,6 @@ def test_what_an_answer_cannot_give_is_refused(answer: dv.MarginalsAnswer, ask: 
 def test_too_many_cells_are_not_fitted(session: dv.Session) -> None:
     wide = {name: list(range(2100)) for name in ("b", "age")}
     answer = session.marginals("a", "b", "age", way=1, bins=wide, noise=Geometric(1))
-    with pytest.raises(dv.InvalidQuery, match="fitted"):
-        answer.synthetic()
+    for fit in (answer.synthetic, answer.consistent):
+        with pytest.raises(dv.InvalidQuery, match="fitted"):
+            fit()

@@ -6,7 +6,7 @@ import pytest
 
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
-from dovetail.noise import Geometric, StaircaseNoise
+from dovetail.noise import DiscreteGaussian, Geometric, StaircaseNoise
 from dovetail.pricing.calibration import (
     _geometric_of_zeta,
     noise_of_budget,
@@ -228,3 +228,15 @@ def test_a_price_that_no_ledger_can_count_is_refused_as_it_was_given():
     question = Count().checked(TABLE)
     with pytest.raises(InvalidParameter, match=r"^spend.*1e-12 must be at least 1e-09 here"):
         noises_at_price(question, Budget.pure("1e-12"), "add-remove")
+
+
+@pytest.mark.parametrize("sigma", [2, 20, 200])
+def test_a_charge_without_a_worst_case_is_charged_as_itself_or_as_the_price(sigma: int) -> None:
+    """Whichever leaves more of the budget."""
+    spend, budget, spent = Budget.approximate(1, "1e-6"), Budget.approximate(3, "1e-5"), Charge.zero()
+    own, point = privacy_loss(DiscreteGaussian(sigma)).charge(), Charge.approximate(1, "1e-6")
+    assert own.epsilon is None
+    found = at_price(own, spend, budget, spent)
+    assert found in (own, point)
+    left = [budget.remaining(spent + each).epsilon for each in (own, point) if budget.allows(spent, each)]
+    assert Fraction(budget.remaining(spent + found).epsilon) >= Fraction(max(left)) - Fraction(3, 100)

@@ -195,7 +195,9 @@ def test_chernoff_s_bound_holds_and_is_at_most_twice_too_large(noise: IntegerNoi
         assert law.one_sided(chance) <= law.chernoff(chance) <= law.one_sided(chance) * 2
 
 
-@pytest.mark.parametrize("noise", [Geometric(1), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(2)])
+@pytest.mark.parametrize(
+    "noise", [Geometric(1), Geometric("0.1"), PiecewiseGeometric([1, 3], [2]), DiscreteGaussian(2)]
+)
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
     found = summed_masses(cut(noise), count)
@@ -207,6 +209,17 @@ def test_powers_are_convolutions(noise: IntegerNoise, count: int) -> None:
         whole = np.convolve(whole, single)
     middle = len(whole) // 2
     assert np.abs(masses - whole[middle : middle + len(masses)]).sum() < error < 1e-10
+
+
+def test_a_sum_may_reach_less_far_than_one_noise_that_is_cut_off_further_out() -> None:
+    """Two noises of rate 0.005: the variance of the masses that are kept is twice that of one."""
+    noise = Geometric("0.005")
+    found = summed_masses(cut(noise), 2)
+    assert found is not None
+    masses = found[0]
+    assert len(masses) < cut(noise).reach
+    assert 2 * masses.sum() - masses[0] == pytest.approx(1)
+    assert 2 * float(np.sum(masses * np.arange(len(masses)) ** 2)) == pytest.approx(2 * noise.variance())
 
 
 @pytest.mark.parametrize("count", [2, 100])
@@ -258,6 +271,9 @@ def test_chances_that_cut_off_noise_cannot_tell_have_bars_too(chance: str) -> No
 
     assert missed(bar) <= mp.mpf(chance)
     assert missed(bar // 2) > mp.mpf(chance)
+    # Of a thousand, all stay within their bars at once.
+    many = NoiseSum([Term(3, Geometric(1), 1000)]).two_sided(chance)
+    assert many >= 3 * 1000 * Geometric(1).error_bound(chance, 1000)
 
 
 def test_nothing_added_is_no_error() -> None:

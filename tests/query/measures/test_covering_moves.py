@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dovetail.errors import InvalidParameter
-from dovetail.query.measures import COUNTED, Component
+from dovetail.query.measures import COUNTED, Component, Reach
 from dovetail.query.measures.sensitivity import Contribution, covering_moves
 from dovetail.query.neighbours import Neighbours
 
@@ -22,3 +22,11 @@ def test_one_component_of_several_parts_is_enough_to_need_rates_that_grow(
     with pytest.raises(InvalidParameter, match="grow outward"):
         covering_moves(components, lambda leave, come: [(leave, leave)], of)
     assert covering_moves(components, lambda leave, come: [(leave, leave)], replace(of, grows=True))
+
+
+def test_a_replaced_row_moves_one_part_by_both_or_two_parts_by_one_each() -> None:
+    """A row that comes adds to what the one that goes takes away, where both lie in the same part."""
+    component = Component("sums", Reach(5, 5), 3)
+    of = Contribution("replace", all_cells=1, rows=1)
+    found = covering_moves([component], lambda leave, come: [(5 * leave + 5 * come,)], of)
+    assert {tuple(sorted(shift.by for shift in move)) for move in found} == {(10,), (5, 5)}

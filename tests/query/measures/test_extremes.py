@@ -193,6 +193,13 @@ def test_of_many_values_some_are_printed_and_all_are_in_the_table(tmp_path: Path
             assert group == "b"
             there = [band[end][point].as_py() for end in ("value", "low", "high")]
             assert list(map(float, (value, bar.low, bar.high))) == pytest.approx(there, abs=1e-9)
+        loud = session.ranges("x", low=0, high=1_999, step=1, by="k", noise=Geometric("0.3"))
+        band = loud.cdf(group=("b",), level=loud.level)
+        for (_, point), value, bar in loud.excerpt(60)[20:40]:
+            there, low, high = (band[end][point].as_py() for end in ("value", "low", "high"))
+            assert (bar.low, bar.high) == (min(low, value), max(high, value))
+            assert value == there
+            assert bar.low < bar.high
         few = session.ranges("x", noise=QUIET)
         assert few.excerpt(60) == few.excerpt()
         assert [keys for keys, _, _ in few.excerpt()] == few.keys
