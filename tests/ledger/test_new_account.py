@@ -163,3 +163,13 @@ def test_two_sessions_on_a_folder_and_on_a_file_of_it_begin_one_budget(tmp_path:
     assert len(list(tmp_path.rglob("*.ledger"))) == 1
     whole.close()
     part.close()
+
+
+def test_a_place_that_known_data_are_found_in_as_well_is_recorded_too(location: str) -> None:
+    """Whoever names it later shares the budget: that one of two places is known is not enough."""
+    with Ledger.open(location, create=True) as ledger:
+        account = ledger.account("visits", budget=Budget.pure(1), source="/data/a.csv")
+        assert isinstance(account.reserve(Request("a", TENTH, "ann")), Reservation)
+        ledger.account("visits", source=["/data/a.csv", "/data/b.csv"])
+        assert ledger.account("other", source="/data/b.csv", share=True).spent() == TENTH
+        ledger.verify()

@@ -162,3 +162,15 @@ def test_a_delta_below_all_floats_buys_what_a_pure_budget_buys() -> None:
     tiny = design_online((9, 2, 2), queries=100, budget=Budget.approximate(1, "1e-400"))
     pure = design_online((9, 2, 2), queries=100, budget=Budget.pure(1))
     assert (tiny.base, tiny.base_noise, tiny.charge) == (pure.base, pure.base_noise, pure.charge)
+
+
+def test_a_delta_that_can_be_told_apart_buys_less_noise() -> None:
+    """Many small losses add up to less where a delta is paid, as they do in any composition."""
+    with_delta, without = (
+        design_online((4, 3, 2), queries=1000, budget=budget, base=None, updates=20)
+        for budget in (Budget.approximate(1, "1e-6"), Budget.pure(1))
+    )
+    assert with_delta.charge.epsilon is None or with_delta.charge.delta > 0
+    assert with_delta.alpha is not None
+    assert without.alpha is not None
+    assert with_delta.alpha < without.alpha

@@ -158,3 +158,9 @@ def test_the_decision_on_stretching_states_what_it_costs(
     found = (wide.variance() / noise.variance()) ** 0.5 / shift - 1
     # To the digits that are printed.
     assert found == pytest.approx(excess, rel=0.15)
+
+
+@pytest.mark.parametrize("noise", [Geometric(1), DiscreteGaussian(3)])
+def test_a_noise_covers_itself_and_nothing_narrower(noise: IntegerNoise) -> None:
+    assert covers(noise, noise, 1)
+    assert not covers(noise, noise, 2)

@@ -169,6 +169,12 @@ def test_a_measure_that_was_not_written_by_one_is_refused(data: dict[str, object
         read_measure(data)
 
 
+def test_weights_of_bins_are_refused() -> None:
+    axes = Histogram("x", bins=[0, 1]).checked(TABLE).axes
+    with pytest.raises(InvalidQuery, match="This measure is not known"):
+        read_measure({"linear": [1], "step": "1"}, axes)
+
+
 @given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=3), max_size=2))
 def test_no_other_text_is_a_measure(data: dict[str, object]) -> None:
     with pytest.raises(InvalidQuery):
