@@ -212,9 +212,10 @@ def test_whole_ends_allow_for_what_floats_lose() -> None:
 
 @pytest.mark.parametrize("q", ["0", "1/4", "1/2", "1"])
 @pytest.mark.parametrize("tree", [TREE, Tree(7, (1,)), Tree(40, (1, 3, 15))])
-def test_no_quick_bar_is_shorter_than_that_of_the_exact_law(tree: Tree, q: str) -> None:
+@pytest.mark.parametrize("chance", [0.025, 1e-10])
+def test_no_quick_bar_is_shorter_than_that_of_the_exact_law(tree: Tree, q: str, chance: float) -> None:
     """G(t) weighs the cells up to t with 1 - q and those after it with -q; of the extremes, only one side."""
-    share, noise, chance = float(Fraction(q)), Geometric("0.4"), 0.025
+    share, noise = float(Fraction(q)), Geometric("0.4")
     left, right = {"0": (1.0, 0.0), "1": (0.0, -1.0)}.get(q, (1 - share, -share))
     quick = _quick_bars(tree, noise, _target(Fraction(q), "disc"), chance)
     for t in range(tree.cells - 1):
