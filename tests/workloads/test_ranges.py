@@ -140,6 +140,8 @@ def test_bands_of_long_columns_rise_and_hold_the_truth() -> None:
         assert np.all(np.diff(low) >= 0)
         assert np.all(np.diff(high) >= 0)
     truth = np.cumsum(cells)
+    # At 0.05 it would miss now and then.
+    low, high = found.band(FALSE_ALARM)
     assert np.all((low <= truth) & (truth <= high))
 
 
