@@ -73,6 +73,8 @@ class Problem(TypedDict):
     place: PlaceForm | None
     requested: NotRequired[str | None]
     remaining: NotRequired[str | None]
+    asked: NotRequired[int | None]
+    updates: NotRequired[int | None]
     quote: NotRequired[QuoteForm]
     made: NotRequired[str | None]
     id: str | None
