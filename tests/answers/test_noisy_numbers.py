@@ -163,7 +163,7 @@ def test_signs_turn_with_their_intervals() -> None:
     assert (a - a - a).interval() == (-high, -low)
 
 
-@pytest.mark.parametrize("level", ["0.5", "0.7", "0.8", "0.9", "0.99"])
+@pytest.mark.parametrize("level", ["0.3", "0.6", "0.85", "0.99"])
 def test_products_are_boxes_of_both_intervals_each_with_half_of_the_chance(level: str) -> None:
     made, half = HISTOGRAM["a"] * HISTOGRAM["c"], 1 - (1 - Fraction(level)) / 2
     ends = product(*(HISTOGRAM[key].interval(half) for key in "ac"))
