@@ -173,6 +173,20 @@ def test_a_budget_is_read_from_its_whole_description_only() -> None:
             Budget.from_dict(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("budget", "other"),
+    [
+        (Budget.pure(1), {"delta": "1/1000000"}),
+        (Budget.pure(1), {"zeta": "1/2"}),
+        (Budget.approximate(1, "1e-6"), {"zeta": "1/2"}),
+        (Budget.zeta("1/2", max_epsilon=1), {"delta": "1/1000000"}),
+    ],
+)
+def test_a_limit_that_a_budget_does_not_have_is_not_dropped(budget: Budget, other: dict[str, str]) -> None:
+    with pytest.raises(InvalidParameter, match=f"a budget in {budget.currency}"):
+        Budget.from_dict(budget.to_dict() | other)
+
+
 def test_what_remains_of_delta_is_half_of_it_once_something_is_spent() -> None:
     """Half pays for events; a first charge may still choose to take all of it."""
     budget = Budget.approximate(1, "1e-6")

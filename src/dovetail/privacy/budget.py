@@ -239,15 +239,18 @@ class Budget:
         """Read what `to_dict` or `in_decimals` wrote; anything else is refused."""
         if not isinstance(data, Mapping) or set(data) != {"currency", "epsilon", "delta", "zeta"}:
             raise InvalidParameter("budget", data, "a mapping with currency, epsilon, delta and zeta")
-        match data["currency"]:
-            case "pure":
+        # A limit that its kind of budget does not have would be lost.
+        match data:
+            case {"currency": "pure", "delta": "0", "zeta": None}:
                 return cls.pure(data["epsilon"])
-            case "approximate":
+            case {"currency": "approximate", "zeta": None}:
                 return cls.approximate(data["epsilon"], data["delta"])
-            case "zeta":
+            case {"currency": "zeta", "delta": "0"}:
                 return cls.zeta(data["zeta"], max_epsilon=data["epsilon"])
-            case other:
-                raise InvalidParameter("currency", other, "one of 'pure', 'approximate', 'zeta'")
+            case {"currency": "pure" | "approximate" | "zeta" as currency}:
+                raise InvalidParameter("budget", data, f"only limits that a budget in {currency} has")
+            case _:
+                raise InvalidParameter("currency", data["currency"], "one of 'pure', 'approximate', 'zeta'")
 
     def __repr__(self) -> str:
         epsilon = _exact(self.epsilon_limit)
