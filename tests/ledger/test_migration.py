@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -95,6 +96,15 @@ def test_the_chain_of_a_migrated_ledger_is_the_old_one_with_more_links(old: Path
     connection.close()
     assert [tuple(event.values()) for event in events[: len(kept)]] == kept
     assert events[-1]["kind"] == "migration"
+
+
+def test_an_old_question_is_called_by_the_hash_of_its_event(old: Path) -> None:
+    Ledger.migrate(old)
+    with closing(sqlite3.connect(old)) as connection:
+        hashes = dict(connection.execute("SELECT sequence, hash FROM dovetail_events"))
+        for table in ("principals", "plans", "requests"):
+            called = dict(connection.execute(f"SELECT id, public FROM dovetail_{table}"))
+            assert called == {number: hashes[number][:32] for number in called} != {}
 
 
 def test_the_old_copy_is_kept_and_never_replaced(old: Path) -> None:

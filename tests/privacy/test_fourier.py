@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from math import exp, log
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 
 from dovetail.noise import Geometric
 from dovetail.privacy import fourier, privacy_loss
+from dovetail.privacy.atoms import LossRanges, on_steps
+from dovetail.privacy.composition import OneWay
 from dovetail.privacy.fourier import Tilted
 
 LATTICE: Any = SimpleNamespace(step=0.5, blur=0.0)
@@ -58,3 +62,18 @@ def test_zeta_counts_what_lies_outside_of_both_windows(
     monkeypatch.setattr(fourier, "tilted", tilted)
     whole = 0.125 + 0.5 + 0.25 + 0.03125
     assert loss.zeta == pytest.approx(log(whole * 2), abs=1e-9)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_losses_that_stand_for_ranges_count_at_their_ends_beside_exact_ones(turned: bool) -> None:
+    """Half of the mass of a range stands at each end for delta, but all of it may be at either."""
+    half = np.log([0.5, 0.5])
+    exact = on_steps(np.array([0, 1]), half, Fraction(1))
+    ranged = replace(
+        on_steps(np.array([0, 2]), half, Fraction(1)),
+        ranges=LossRanges(np.array([0.0]), np.array([2.0]), np.array([0.0])),
+    )
+    loss = OneWay(((ranged, 1), (exact, 1)))
+    # The range at its upper end: a sum above 2.5 whenever the other loss is 1. At its lower end: below 0.5.
+    chance = loss.below(Fraction(1, 2)) if turned else loss.above(Fraction(5, 2))
+    assert 0.5 <= chance < 0.51
