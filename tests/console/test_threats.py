@@ -153,20 +153,37 @@ def test_a_foreign_page_can_neither_ask_nor_read(
     assert not grant.spent.epsilon
 
 
+def framed(page: Any, foreign: str, address: str) -> str:
+    """Return what a frame of the service on a foreign page holds once the browser has decided about it."""
+    page.goto(foreign)
+    page.evaluate(
+        """address => new Promise(decided => {
+            const frame = document.createElement('iframe')
+            frame.onload = decided
+            frame.src = address
+            document.body.append(frame)
+        })""",
+        address,
+    )
+    (frame,) = (each for each in page.frames if each != page.main_frame)
+    return str(frame.content())
+
+
 def test_the_console_cannot_be_framed(service: Running, foreign: str, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.goto(foreign)
-    page.evaluate(
-        """address => {
-            const frame = document.createElement('iframe')
-            frame.src = address
-            document.body.append(frame)
-        }""",
-        service.address,
-    )
-    page.wait_for_timeout(500)
-    assert all("Sign in" not in frame.content() for frame in page.frames if frame != page.main_frame)
+    refusals: list[str] = []
+    page.on("console", lambda message: refusals.append(message.text))
+    assert 'id="app"' not in framed(page, foreign, service.address)
+    assert any("frame-ancestors 'none'" in each for each in refusals)
+
+    def without_policy(route: Any) -> None:
+        given = route.fetch()
+        kept = {name: text for name, text in given.headers.items() if name != "content-security-policy"}
+        route.fulfill(response=given, headers=kept)
+
+    page.route(f"{service.address}/", without_policy)
+    assert 'id="app"' in framed(page, foreign, service.address), "without the policy it would be framed"
     context.close()
 
 
