@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import dovetail as dv
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, InvalidParameter, InvalidQuery
 from dovetail.query import (
     Column,
     Contributions,
@@ -112,6 +113,17 @@ def test_every_query_of_the_package_has_a_form() -> None:
 def test_what_is_no_query_is_refused(data: Any) -> None:
     with pytest.raises(DovetailError):
         from_dict(data).checked(TABLE)
+
+
+@pytest.mark.parametrize("text", ["1e99999", "-1e99999", "1e-99999", "9" * 900, "1/" + "9" * 900])
+def test_a_number_is_not_built_before_its_size_is_known(text: str) -> None:
+    """A few letters more, and to build it would take hours and fill the memory."""
+    with pytest.raises(InvalidParameter, match=r"^exact="):
+        from_dict({"ask": "sum", "column": "age", "low": {"exact": text}, "high": 99})
+    for value in (text, Decimal(text)) if "/" not in text else (text,):
+        compared = {"column": ["height", "number"], "compare": "<", "value": value}
+        with pytest.raises(InvalidQuery, match="This condition is not known"):
+            from_dict({"ask": "count", "where": compared})
 
 
 def test_the_schema_has_a_form_for_every_query() -> None:

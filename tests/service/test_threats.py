@@ -93,6 +93,7 @@ def asked(question: Any, **more: Any) -> bytes:
     return json.dumps({"question": question, "pay": {"within": 5}} | more).encode()
 
 
+AT_LEAST = {"column": ["age", "number"], "compare": ">="}
 HOSTILE = [
     (b"[" * 200 + b"]" * 200, 413),
     (b'{"pay": ' * 100 + b"1" + b"}" * 100, 413),
@@ -124,6 +125,9 @@ HOSTILE = [
     (asked({"ask": "count", "where": "1/(age-5) > 0"}), 400),
     (asked({"ask": "count", "where": "pg_sleep(5) IS NULL"}), 400),
     (asked({"ask": "histogram", "columns": ["occupation"], "keys": "discover"}), 400),
+    (asked({"ask": "sum", "column": "age", "low": {"exact": "1e400000000"}, "high": 99}), 400),
+    (asked({"ask": "count", "where": AT_LEAST | {"value": "1e400000000"}}), 400),
+    (asked({"ask": "count", "where": AT_LEAST | {"value": 0}}).replace(b": 0", b": 1e400000000"), 400),
     (asked([{"ask": "count"}] * 101), 413),
     (selected("SELECT COUNT(*) FROM adult; DROP TABLE adult"), 400),
     (selected("SELECT * FROM adult"), 400),

@@ -7,9 +7,9 @@ and shown like the original, and asked of an engine only through the schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
+from dovetail.check import rational
 from dovetail.errors import InvalidQuery
 
 from .checked_query import CheckedQuery
@@ -81,4 +81,4 @@ def _persons(data: Mapping[str, Any]) -> Persons:
 
 def _constant(field: Field, value: Any) -> Constant:
     # Rationals are written as text.
-    return field.constant(Fraction(value) if field.kind == "number" else value)
+    return field.constant(rational("value", value) if field.kind == "number" else value)

@@ -16,6 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from dovetail.check import rational
 from dovetail.errors import InvalidParameter, InvalidQuery
 
 from .canonical_form import read_condition
@@ -173,10 +174,7 @@ def _read(value: Any) -> Any:
         return [_read(each) for each in value]
     if isinstance(value, Mapping):
         if set(value) == {"exact"}:
-            try:
-                return Fraction(str(value["exact"])[:1000])
-            except (ValueError, ZeroDivisionError):
-                raise InvalidParameter("exact", value["exact"], "a fraction such as 1/3") from None
+            return rational("exact", value["exact"], "Give a fraction such as 1/3.")
         return {name: _read(each) for name, each in value.items()}
     return value
 
