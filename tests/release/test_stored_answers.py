@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from dovetail.errors import InvalidQuery, StaleAnswer
 from dovetail.ledger import Ledger
 from dovetail.noise import Geometric
 from dovetail.release.mechanism import ReleasedCells, write_released
-from dovetail.release.stored_answers import accepted, asked_of, recalled
+from dovetail.release.stored_answers import accepted, asked_of, bodies, recalled
 
 TEN = dv.Budget.pure(10)
 AGES = pyarrow.table({"age": list(range(100)), "sex": ["F", "M"] * 50})
@@ -190,11 +191,18 @@ def test_only_the_same_question_about_the_same_version_serves(place: Path) -> No
 
 
 def test_an_error_that_the_rows_decide_about_is_never_taken_for_enough(place: Path) -> None:
-    bounds: dict[str, Any] = {"low": 0, "high": 99, "step": 1}
+    mean = dv.Mean("age", low=0, high=99, step=1)
     with opened(place, version="1") as session:
-        session.mean("age", **bounds, spend=dv.Budget.pure(2))
-        quote = session.quote(dv.Mean("age", **bounds), spend=dv.Budget.pure(1))
-        assert quote.stored is None
+        session.mean("age", low=0, high=99, step=1, spend=dv.Budget.pure(2))
+        assert session.quote(mean, spend=dv.Budget.pure(1)).stored is None
+        with pytest.raises(InvalidQuery, match="depends on the number of rows"):
+            session.quote(mean, within=1000)
+        for questions in ([mean], [dv.Count(), mean]):
+            quote = session.quote(questions, spend=dv.Budget.pure(1))
+            # Such an accuracy is refused; if it were not, no stored answer would have it.
+            enough = accepted(replace(quote, payment=replace(quote.payment, within=Fraction(1000))))
+            assert enough is not None
+            assert not enough(bodies(quote, "people")[0])
 
 
 def test_an_answer_that_is_just_as_exact_as_asked_for_serves(place: Path) -> None:
@@ -240,6 +248,8 @@ def test_own_answers_are_nobody_else_s_not_even_in_a_quote(place: Path) -> None:
         ledger.set_policy("people", answers="own")
     query = dv.Histogram("sex", keys=SEXES)
     with opened(place, version="1", analyst="bea") as session:
+        # The ledger knows her: of somebody whom it does not know it could find no answer anyway.
+        session.count(noise=Geometric(1))
         for within in (5, 6):
             assert session.quote(query, within=within).stored is None
         assert not session.histogram("sex", keys=SEXES, within=6).stored
