@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -154,3 +155,41 @@ def test_what_another_thread_forgets_meanwhile_is_read_again() -> None:
 def test_a_text_that_is_no_schema_is_refused_by_what_it_lacks(text: str, said: str) -> None:
     with pytest.raises(InvalidParameter, match=said):
         Schema.from_toml(text)
+
+
+HEAD = 'schema = "dovetail.schema/1"\n'
+COLUMN = '[columns.age]\ntype = "integer"\n'
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a" + ".a" * 16,
+        '"a b"' + " . 'c'" * 16,
+        "[a" + ".a" * 16 + "]",
+        "[[a" + ".a" * 16 + "]]",
+        "x = {a" + ".a" * 16,
+    ],
+)
+def test_a_key_of_very_many_parts_is_refused_before_it_is_read(key: str) -> None:
+    """To read one takes time that grows with the square of its parts: minutes for one of 100,000."""
+    with pytest.raises(InvalidParameter, match="not nested so deeply"):
+        Schema.from_toml(f"{HEAD}{key} = 1\n{COLUMN}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'note = "DOTS"',
+        "note = 'DOTS'",
+        'note = """\n"DOTS" \\""" DOTS"""',
+        "note = '''\nDOTS ''DOTS'''",
+        '# DOTS "DOTS',
+        "values = ['\"', 'DOTS']",
+    ],
+)
+def test_dots_in_texts_and_comments_are_no_keys(line: str) -> None:
+    said = line.replace("DOTS", "a" + ".a" * 40)
+    with pytest.raises(InvalidParameter) if not said.startswith("#") else nullcontext() as refused:
+        Schema.from_toml(f"{HEAD}{said}\n{COLUMN}")
+    assert refused is None or "nested" not in str(refused.value)

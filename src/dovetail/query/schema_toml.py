@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -19,6 +20,14 @@ from .lookup import Lookup
 
 FORMAT = "dovetail.schema/1"
 _KEYS = ("type", "kind", "low", "high", "step", "values", "other", "reviewed", "decimal", "missing_words")
+# Strings, which may be parts of keys, and comments. No letter is tried twice, so the end may be missing.
+_QUOTED = re.compile(
+    r'''#[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+(?:""")?|"(?:[^"\\\n]++|\\.)*+"?'''
+    r"""|'''(?:[^']++|'(?!''))*+(?:''')?|'[^'\n]*+'?""",
+    re.DOTALL,
+)
+# The time that the library takes for a key grows with the square of its parts; a schema needs three.
+_DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
 _INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
 
 
@@ -67,10 +76,13 @@ def _lookup_text(lookup: Lookup) -> str:
 
 def read_schema(text: str, folder: Path | None) -> dict[str, Any]:
     """Read the parts of a schema; unknown keys are refused: a misspelt `reviewed` must not go unseen."""
+    deep = InvalidParameter("schema", "the text given", "TOML that is not nested so deeply")
+    if _DEEP_KEY.search(_QUOTED.sub("q", text)):
+        raise deep
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        raise InvalidParameter("schema", "the text given", "TOML that is not nested so deeply") from None
+        raise deep from None
     except ValueError as error:  # also of an integer of thousands of digits
         raise InvalidParameter("schema", "the text given", f"TOML ({error})", DraftSchema()) from None
     columns, lookups, derived = data.get("columns", {}), data.get("lookups", {}), data.get("derived", {})
