@@ -285,3 +285,13 @@ def test_a_table_keeps_some_conditions_and_only_its_own() -> None:
     assert 0 < len(table.conditions) <= 64
     read_where("age IN (" + ", ".join(map(str, range(400))) + ")", table)
     assert all(len(text) <= 500 for text in table.conditions)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("age => 40", "=> is no comparison: write >=."), ("age =< 40", "=< is no comparison: write <=.")],
+)
+def test_signs_that_changed_places_are_told(text: str, hint: str) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        read_where(text, TABLE)
+    assert hint in str(refused.value)

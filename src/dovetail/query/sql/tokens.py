@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import tokenize
@@ -96,6 +97,7 @@ def trees_of(text: str, tokens: tuple[Token, ...]) -> list[Any]:
     except _TooManySteps:
         raise Unparsable("This is too complex to be read.") from None
     except SqlglotError as error:
+        _check_signs(tokens)
         raise Unparsable("This cannot be read as SQL.", _reported(tokens, error)) from None
     except RecursionError:
         raise Unparsable("This is nested too deeply.") from None
@@ -138,6 +140,15 @@ def _unlogged() -> Iterator[None]:
         yield
     finally:
         log.removeFilter(nothing)
+
+
+def _check_signs(tokens: tuple[Token, ...]) -> None:
+    """Say what is meant where the two letters of a comparison change places."""
+    for one, following in pairwise(tokens):
+        if one.token_type is TokenType.FARROW:
+            raise Unparsable("=> is no comparison: write >=.", one.start)
+        if one.token_type is TokenType.EQ and following.token_type is TokenType.LT:
+            raise Unparsable("=< is no comparison: write <=.", one.start)
 
 
 def _reported(tokens: tuple[Token, ...], error: SqlglotError) -> int | None:
