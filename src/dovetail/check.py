@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import InvalidParameter
@@ -20,6 +20,9 @@ Real: TypeAlias = int | float | str | Decimal | Fraction
 MOST_DIGITS = 400
 LARGEST_EXPONENT = 400
 _LARGEST = 10**MOST_DIGITS
+# Error bars of several numbers share the chance of a miss, and each part is a number again.
+LEVEL_DIGITS = 200
+_FINEST_LEVEL = 10**LEVEL_DIGITS
 
 # Compiled when the first text is read: most programs give numbers.
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,9}))?"
@@ -103,6 +106,20 @@ def probability(name: str, value: object, fix: Remedy | str = "") -> Fraction:
             fix = f"{float(number):g} % is written {float(number / 100):g}."
         raise InvalidParameter(name, value, "a number between 0 and 1, both excluded", fix)
     return number
+
+
+def error_bar_level(name: str, value: object, fix: Remedy | str = "") -> Fraction:
+    """Return the level of an error bar, of at most 200 digits and rounded up where it has more.
+
+    >>> error_bar_level("level", "0.95"), error_bar_level("level", "1e-300") == Fraction(1, 10**200)
+    (Fraction(19, 20), True)
+    """
+    level = probability(name, value, fix)
+    if level.denominator > _FINEST_LEVEL:
+        level = Fraction(ceil(level * _FINEST_LEVEL), _FINEST_LEVEL)
+        if level == 1:
+            raise InvalidParameter(name, value, f"below 1 by at least 1e-{LEVEL_DIGITS}", fix)
+    return level
 
 
 def integer(

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from dovetail.check import Real, probability
+from dovetail.check import Real, error_bar_level
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 from dovetail.exact.decimals import decimal_text
@@ -182,7 +182,7 @@ class Answer(Arithmetic):
 
     def bars(self, level: Real = 0.95, *, simultaneous: bool = False) -> list[Bar]:
         """Return the exact interval of every cell, in order."""
-        at = probability("level", level, "Give a number such as 0.95.")
+        at = error_bar_level("level", level, "Give a number such as 0.95.")
         if simultaneous and self.threshold is not None:
             raise InvalidQuery(
                 "How many keys there are is secret, so no interval can hold for all of them at once.",
@@ -286,9 +286,10 @@ class Answer(Arithmetic):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the values with their error bars and return Matplotlib's axes."""
+        from dovetail.errors.values import percent
         from dovetail.plots.bars import draw_bars
 
-        from .display import amount, axis_words, heading, percent
+        from .display import amount, axis_words, heading
 
         shown, values, bars = self.query.measure.constant, self.values(), self.bars(self.level)
         amounts = [amount(value, bar, shown) for value, bar in zip(values, bars, strict=True)]

@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from dovetail.check import Real, integer, probability
+from dovetail.check import Real, error_bar_level, integer
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
+from dovetail.errors.values import percent
 from dovetail.noise import Geometric
 from dovetail.privacy import Budget
 
 from .answer import Answer
-from .display import percent
 from .number_formats import counted
 from .ranges import RangeEstimate
 
@@ -43,7 +43,7 @@ class ContributionsAnswer(Answer):
 
         Its interval holds the true share, up to the public maximum, with probability `level`.
         """
-        at = probability("level", level, _LEVEL)
+        at = error_bar_level("level", level, _LEVEL)
         if (max_rows is None) == (max_cells is None):
             raise InvalidParameter("max_rows", max_rows, "given alone, or max_cells in its place")
         part = self._part("rows" if max_cells is None else "cells")

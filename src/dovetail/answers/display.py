@@ -10,6 +10,7 @@ from html import escape
 from textwrap import wrap
 from typing import Protocol
 
+from dovetail.errors.values import percent, probability_text
 from dovetail.exact.figures import figure, rounded
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.checked_query import CheckedQuery
@@ -131,9 +132,9 @@ def notes(answer: ShownAnswer, *, whole: bool = False, bounded: str | None = Non
     if answer.stored:
         price = f"free: {free(answer)}"
     if answer.threshold is None:
-        said = f"±{of_what} holds with probability {float(answer.level):.6g}; {kind}; {price}; {rest}"
+        said = f"±{of_what} holds with probability {probability_text(answer.level)}; {kind}; {price}; {rest}"
         return "\n".join([*answer.remarks(), *first, said])
-    miss = f"{float(1 - answer.level):.6g}"
+    miss = probability_text(1 - answer.level)
     error = f"each key is shown with a ±{of_what} that misses with probability at most {miss}"
     return "\n".join([f"keys {how_found(answer)}", *first, f"{error}; {kind}; {price}; {rest}"])
 
@@ -198,12 +199,3 @@ def axis_words(answer: Given, scale: str) -> str:
     if answer.bounded is None:
         return scale
     return "\n".join([f"{scale}, for the rows used", *wrap(answer.bounded, 90)])
-
-
-def percent(level: Fraction) -> str:
-    """Return a probability for reading.
-
-    >>> percent(Fraction(19, 20))
-    '95 %'
-    """
-    return f"{float(level) * 100:.6g} %"

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dovetail.check import Real, integer, probability
+from dovetail.check import Real, error_bar_level, integer
 from dovetail.errors import InvalidParameter, InvalidQuery
+from dovetail.errors.values import percent
 from dovetail.exact.decimals import decimal_text
 from dovetail.exact.figures import figure_up
 from dovetail.plots.heat_map import HeatMap
 
 from .answer import Answer
 from .csv_format import csv_text
-from .display import MOST_ROWS, notes, percent, titled
+from .display import MOST_ROWS, notes, titled
 from .number_formats import ENDS, column_keys, label, told, written_key
 from .provenance import facts, framed, headed, mark_html, tabled
 from .synthetic import arrow_rows, checked_place, write_rows
@@ -70,7 +71,7 @@ class MarginalsAnswer(Answer):
         """
         import pyarrow
 
-        at = self.level if level is None else probability("level", level, _LEVEL)
+        at = self.level if level is None else error_bar_level("level", level, _LEVEL)
         numbers = self._numbers(columns)
         table = tuple(sorted(numbers))
         turn = [table.index(number) for number in numbers]

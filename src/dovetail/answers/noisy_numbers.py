@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import inf, isfinite, nextafter
 from typing import Any, TypeAlias
 
-from dovetail.check import Real, probability, rational
+from dovetail.check import Real, error_bar_level, rational
 from dovetail.noise import IntegerNoise
 from dovetail.query.measures import Bar, half_width
 
@@ -127,7 +127,7 @@ class NoisyNumber(Arithmetic):
 
     def bar(self, level: Real | None = None) -> Bar:
         """Return the interval, exactly."""
-        at = self.level if level is None else probability("level", level, _CHANCE)
+        at = self.level if level is None else error_bar_level("level", level, _CHANCE)
         groups = self.by_answer()
         share = (1 - at) / max(len(groups), 1)
         bars = [_bar_of(group, share) for group in groups]
@@ -167,7 +167,7 @@ class NoisyNumber(Arithmetic):
         return amount(self.exact, self.bar())
 
     def __repr__(self) -> str:
-        from .display import percent
+        from dovetail.errors.values import percent
 
         used = "" if self.bounded is None else f" for the rows used: {self.bounded}"
         return f"<{self} with probability {percent(self.level)}{used}>"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail.check import Real, integer, positive, probability
+from dovetail.check import Real, error_bar_level, integer, positive, probability
 from dovetail.check import within as limited
 from dovetail.errors import InvalidParameter, MissingPrice
 from dovetail.errors.remedies import Give, KeepOne, LeaveOut, SeePlans, Spend
@@ -163,7 +163,8 @@ def _within(value: Any) -> Fraction:
 
 
 def _chance(value: Any) -> Fraction:
-    return probability("probability", value, "For example 0.95.")
+    error_bar_level("probability", value, "For example 0.95.")
+    return probability("probability", value)
 
 
 def _spend(value: object) -> Budget:

@@ -12,7 +12,8 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from dovetail.check import Real, probability
+from dovetail.check import Real, error_bar_level
+from dovetail.errors.values import percent
 from dovetail.exact.decimals import decimal_text, exact_number
 from dovetail.exact.figures import figure_up
 from dovetail.noise import IntegerNoise
@@ -22,7 +23,6 @@ from dovetail.query.measures import Way
 from dovetail.query.neighbours import Neighbours
 
 from .contribution_bounds import bounded
-from .display import percent
 from .number_formats import noise_in_decimals
 from .payment import Payment
 from .plan import Plan, charge_in_words
@@ -177,7 +177,9 @@ class Quote:
         With `simultaneous`, what the errors of all cells of the answer stay within at once. Where a stored
         answer would be given, they are the errors of that one.
         """
-        chance = self.level if level is None else probability("level", level, "Give a number such as 0.95.")
+        chance = (
+            self.level if level is None else error_bar_level("level", level, "Give a number such as 0.95.")
+        )
         asked = self.asked if self.stored is None else self.stored.asked
         bounds = (each.error(chance, simultaneous=simultaneous) for each in asked)
         return tuple(None if error is None else exact_number(error) for error in bounds)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dovetail.check import Real, probability
+from dovetail.check import Real, error_bar_level
 from dovetail.errors import InvalidParameter
+from dovetail.errors.values import probability_text
 from dovetail.query.lattice import Lattice
 from dovetail.query.measures import Bar
 from dovetail.query.partitions import Steps, listed_axes
@@ -41,7 +42,7 @@ class RangeEstimate:
         shown = [
             str(each) if isinstance(each, date) else f"{each:g}" for each in (self.value, self.low, self.high)
         ]
-        return f"{shown[0]} ({shown[1]} to {shown[2]} at {float(self.level):.4g})"
+        return f"{shown[0]} ({shown[1]} to {shown[2]} at {probability_text(self.level)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,7 +62,7 @@ class RangeAnswer(Answer):
         level: Real = 0.95,
     ) -> RangeEstimate:
         """Return how many rows have a <= value <= b; rows beyond the bounds count at the bounds."""
-        at = probability("level", level, "Give a number such as 0.95.")
+        at = error_bar_level("level", level, "Give a number such as 0.95.")
         ranges, last = self._tree(group), self._measure.steps.cells - 1
         first = 0 if a is None else min(max(ceil(self._place("a", a)), 0), last + 1)
         end = last if b is None else max(min(floor(self._place("b", b)), last), -1)
@@ -84,7 +85,7 @@ class RangeAnswer(Answer):
 
         q = 0 is the smallest value and q = 1 the largest; 0.01 and 0.99 are much more accurate.
         """
-        at = probability("level", level, "Give a number such as 0.95.")
+        at = error_bar_level("level", level, "Give a number such as 0.95.")
         estimate = self._tree(group).quantile(q, 1 - at, kind)
         point, low, high = map(self._value, (estimate.point, estimate.low, estimate.high))
         return RangeEstimate(point, low, high, at)
@@ -96,7 +97,7 @@ class RangeAnswer(Answer):
         """
         import pyarrow
 
-        at = probability("level", level, "Give a number such as 0.95.")
+        at = error_bar_level("level", level, "Give a number such as 0.95.")
         ranges, steps = self._tree(group), self._measure.steps
         values, (low, high) = ranges.cumulative, ranges.band(1 - at)
         if shares:
@@ -122,9 +123,10 @@ class RangeAnswer(Answer):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution function of every group with its band and return Matplotlib's axes."""
+        from dovetail.errors.values import percent
         from dovetail.plots.bands import BandCurve, draw_bands
 
-        from .display import axis_words, heading, percent
+        from .display import axis_words, heading
 
         curves = []
         for keys in self._groups():

@@ -10,7 +10,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dovetail.check import Real, probability
+from dovetail.check import Real, error_bar_level
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
@@ -153,7 +153,7 @@ class TableAnswer:
         self, column: ResultColumn, level: Real = 0.95, *, simultaneous: bool = False
     ) -> list[Bar | None]:
         """Return the exact error bars of a column, in the order shown; None where nothing bounds a number."""
-        chance = 1 - probability("level", level, "Give a number such as 0.95.")
+        chance = 1 - error_bar_level("level", level, "Give a number such as 0.95.")
         chosen = any(each.answer in self.chosen_by for each in aggregates_in(column.noisy))
         # Of numbers that err together, one that decides tells of the others, too.
         chosen |= bool(self.chosen_by) and not all(answer.own_noise for answer in self.answers)
@@ -263,9 +263,10 @@ class TableAnswer:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the first noisy column with its error bars and return Matplotlib's axes."""
+        from dovetail.errors.values import percent
         from dovetail.plots.bars import draw_bars
 
-        from .display import amount, axis_words, percent
+        from .display import amount, axis_words
 
         column = self.valued[0]
         bars = self.bars(column, self.level)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from dovetail.errors.values import percent
 from dovetail.query.partitions import listed_axes
 
 from .chart import cut
-from .display import ShownAnswer, amount, percent
+from .display import ShownAnswer, amount
 from .number_formats import label
 
 # Wider two-way tables are easier to read as a list.

@@ -45,7 +45,8 @@ def said(
     answer: Answer, noise: str, places: dict[str, str], remarks: Sequence[str], left_out: str | None
 ) -> dict[str, str]:
     """Return what stands below an answer, by its first words; `left_out` is what it leaves out by design."""
-    from dovetail.answers.display import how_found, percent
+    from dovetail.answers.display import how_found
+    from dovetail.errors.values import percent
 
     each = "each interval" if answer.query.grouped else "the interval"
     # Rows beyond what is used of a person are not counted; no interval covers them.

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from . import remedies as r
+from .values import percent
 
 # How a parameter is given. Where a keyword is not enough, an example stands beside it.
 PARAMETERS = {
@@ -164,4 +165,4 @@ def bought(remedy: r.PayKnowingly) -> str:
 
 def _error(within: Fraction, probability: Fraction) -> str:
     error = int(within) if within.denominator == 1 else f"{float(within):.6g}"
-    return f"±{error} with probability {float(probability) * 100:.6g} %"
+    return f"±{error} with probability {percent(probability)}"

@@ -19,6 +19,31 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 
+def probability_text(chance: Fraction) -> str:
+    """Return a probability in a few digits; one that is neither 0 nor 1 is not rounded to them.
+
+    >>> probability_text(Fraction(19, 20)), probability_text(1 - Fraction(1, 10**30))
+    ('0.95', 'more than 0.999999')
+    """
+    return _few_digits(chance, 1)
+
+
+def percent(chance: Fraction) -> str:
+    """Return a probability in percent, as `probability_text` does.
+
+    >>> percent(Fraction(19, 20)), percent(1 - Fraction(1, 10**30)), percent(Fraction(1, 10**400))
+    ('95 %', 'more than 99.9999 %', 'less than 1e-300 %')
+    """
+    return f"{_few_digits(chance, 100)} %"
+
+
+def _few_digits(chance: Fraction, whole: int) -> str:
+    text = f"{float(chance * whole):.6g}"
+    if text == str(whole) and chance < 1:
+        return f"more than {0.999999 * whole:.6g}"
+    return "less than 1e-300" if text == "0" and chance > 0 else text
+
+
 def exact_text(value: Fraction, *, exponent: bool = False) -> str:
     """Return an exact number as a person writes it: a short decimal where that is exact, else a ratio.
 

@@ -72,7 +72,7 @@ class CountEstimate:
 
     def interval(self, level: Real = "0.95") -> tuple[float, float]:
         """Return an interval that holds the true count with probability `level` or more."""
-        chance = 1 - check.probability("level", level, "Give the level, for example 0.95.")
+        chance = 1 - check.error_bar_level("level", level, "Give the level, for example 0.95.")
         # The value is a sum of very many floats.
         low, high = outward(np.array(self.value), self.error.two_sided(chance), lost=1e-9)
         return float(low), float(high)

@@ -10,8 +10,9 @@ from dovetail.answers import Answer
 from dovetail.answers.chart import cut
 from dovetail.answers.display import amount
 from dovetail.answers.number_formats import label, written_key, written_numbers
-from dovetail.check import Real, probability
+from dovetail.check import Real, error_bar_level
 from dovetail.errors import InvalidQuery
+from dovetail.errors.values import probability_text
 from dovetail.exact.decimals import decimal_text
 from dovetail.exact.figures import figure
 from dovetail.query.measures import Bar
@@ -53,7 +54,7 @@ class RunAnswer(Answer):
         """
         if not simultaneous:
             return [_bar(part, level) for part in self.parts]
-        chance = 1 - probability("level", level, "Give a number such as 0.95.")
+        chance = 1 - error_bar_level("level", level, "Give a number such as 0.95.")
         apart = sum(part.origin != "checked" for part in self.parts)
         shares = apart + (apart < len(self.parts))
         return [_bar(part, 1 - chance / shares) for part in self.parts]
@@ -99,7 +100,8 @@ class RunAnswer(Answer):
         lines += [] if self.bounded is None else [self.bounded]
         used = "" if self.bounded is None else " for the rows used"
         lines.append(
-            f"±{used} holds with probability {float(self.level):.6g}; paid when run {self.plan} was opened"
+            f"±{used} holds with probability {probability_text(self.level)}; "
+            f"paid when run {self.plan} was opened"
         )
         return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from dovetail.answers import Answer
 from dovetail.answers.quote import Standing
-from dovetail.check import integer, probability
+from dovetail.check import error_bar_level, integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.analyst_history import Asked
 from dovetail.privacy import Budget
@@ -76,7 +76,7 @@ def one(
         return under_way(public)
     if stored.answer is None or asked_by_run(stored.body):
         return reply(_line(stored))
-    answers = _answers(service, caller, stored, probability("level", level, "For example 0.9."))
+    answers = _answers(service, caller, stored, error_bar_level("level", level, "For example 0.9."))
     kind = format or _accepted(request)
     if kind == "json":
         return tagged(request, _whole(stored, answers))
