@@ -153,6 +153,7 @@ def observed(house: House, watched: list[Seen], capfd: Any, *scripts: Script) ->
         for script in scripts:
             script(house.ann, declared.name, watched[-1])
         lines = [json.loads(line) for line in "".join(capfd.readouterr()).splitlines()]
+        assert lines, "the log is what is compared, too"
         watched[-1].lines = [plain(json.dumps(line | {"milliseconds": 0})) for line in lines]
         found.append(watched[-1])
     for event in json.loads(house.ledger.export("json"))["events"]:

@@ -28,6 +28,8 @@ def test_strings_without_an_end_are_looked_at_once() -> None:
     an hour, and whoever may send a body, even before signing in, could stop a worker with it.
     """
     check_depth(b'"' + b'\\"[' * 30, 0)
+    # A pattern that tries again how to part a run of letters would never come back from this one.
+    check_depth(b'"' + b"[a" * 1000, 0)
     with pytest.raises(Refused):
         check_depth(b'"" [' * 30, 29)
 

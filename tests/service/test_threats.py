@@ -57,7 +57,8 @@ def test_keys_that_are_missing_wrong_revoked_or_cut_are_refused_alike(house: Any
     assert len(bodies) == 1
 
 
-def test_neither_keys_nor_counts_nor_questions_get_into_logs_and_figures(house: Any, capfd: Any) -> None:
+def test_neither_keys_nor_counts_nor_questions_get_into_logs_and_figures(started: Any, capfd: Any) -> None:
+    house = started()  # here, so that its log is what is captured
     secret = "age >= 40 AND occupation = 'Sales'"
     body = {"question": {"ask": "count", "where": secret}, "pay": {"within": 10}}
     given = house.ann.post("/v1/datasets/adult/answers", body)
@@ -65,8 +66,11 @@ def test_neither_keys_nor_counts_nor_questions_get_into_logs_and_figures(house: 
     house.ann.get(f"/v1/datasets/adult?key={house.ann.key}")
     house.ann.post("/v1/datasets/adult/quotes", {"sql": "SELECT 1/(age-5) FROM adult", "pay": {"within": 5}})
     house.client.post("/v1/sessions", json={"key": house.ann.key})
-    out = "".join(capfd.readouterr()) + house.app.service.metrics.page().decode()
-    assert "request" in out
+    house.app.service.log.warning("a field that is not listed", question=secret)
+    logged = "".join(capfd.readouterr())
+    assert logged.count('"event": "request"') == 4
+    assert "a field that is not listed" in logged
+    out = logged + house.app.service.metrics.page().decode()
     released = given.json()["answers"][0]["released"][0][0]
     for planted in (house.ann.key, house.ann.key[4:14], "Sales", "age", "adult", released):
         assert planted not in out, planted
@@ -286,7 +290,7 @@ SECRET = "row 48151623 holds 47110815 in /srv/private/people.csv: SELECT income"
 
 @pytest.mark.parametrize("layer", ["engine", "ledger", "noise", "pricing", "form"])
 def test_a_fault_in_any_layer_shows_nothing(
-    house: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any, layer: str
+    started: Any, capfd: Any, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     def fault(*_: Any, **__: Any) -> Any:
         raise RuntimeError(SECRET)
@@ -298,11 +302,14 @@ def test_a_fault_in_any_layer_shows_nothing(
         "pricing": "dovetail.pricing.quote.charge_of",
         "form": "dovetail.service.forms.answer",
     }
+    house = started()  # here, so that its log is what is captured
     monkeypatch.setattr(places[layer], fault)
     failed = house.ann.post("/v1/datasets/adult/answers", COUNT)
     assert failed.status_code in (500, 503)
     assert failed.json()["code"] in ("internal", "data-error")
-    out = failed.text + "".join(capfd.readouterr())
+    logged = "".join(capfd.readouterr())
+    assert '"event": "request"' in logged
+    out = failed.text + logged
     for word in SECRET.split():
         if word not in ("in", "row", "holds"):
             assert word not in out, word
