@@ -172,7 +172,7 @@ COLUMN = '[columns.age]\ntype = "integer"\n'
     ],
 )
 def test_a_key_of_very_many_parts_is_refused_before_it_is_read(key: str) -> None:
-    """To read one takes time that grows with the square of its parts: minutes for one of 100,000."""
+    """Time and memory grow with the square of its parts: one of 100,000 filled the memory of a machine."""
     with pytest.raises(InvalidParameter, match="not nested so deeply"):
         Schema.from_toml(f"{HEAD}{key} = 1\n{COLUMN}")
 

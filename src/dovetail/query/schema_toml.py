@@ -26,7 +26,7 @@ _QUOTED = re.compile(
     r"""|'''(?:[^']++|'(?!''))*+(?:''')?|'[^'\n]*+'?""",
     re.DOTALL,
 )
-# The time that the library takes for a key grows with the square of its parts; a schema needs three.
+# Time and memory that the library takes for a key grow with the square of its parts; a schema needs three.
 _DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
 _INTRO = "# What is public about this table. Values and bounds come from a code book, never from the rows.\n"
 
