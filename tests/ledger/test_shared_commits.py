@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.errors import BudgetExceeded, LedgerBusy, LedgerError, LedgerUnavailable
+from dovetail.errors import AccessRefused, BudgetExceeded, LedgerBusy, LedgerError, LedgerUnavailable
 from dovetail.ledger import Ledger
 from dovetail.privacy import Budget
 from dovetail.release.account import Reservation, StoredAnswer
@@ -131,6 +131,24 @@ def test_a_commit_that_fails_fails_for_all(ledger: Ledger, monkeypatch: pytest.M
     assert account.spent() == spent
     assert isinstance(account.reserve(asked("0")), Reservation)
     ledger.verify()
+
+
+@pytest.mark.parametrize("failure", ["full", "interrupted"])
+def test_settings_that_were_undone_are_not_remembered(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    """An event that is undone leaves its number to another one, which may set something else."""
+    account = ledger.account("visits")
+    ledger.people.grant("ann", "visits", Budget.pure("0.5"))
+    monkeypatch.setattr(ledger._store._own().writing, "commit", _full if failure == "full" else _interrupt)
+    works = [lambda: ledger.set_policy("visits", answers="own"), lambda: account.reserve(asked("lost"))]
+    found = all_at_once(ledger, works)
+    monkeypatch.undo()
+    assert None not in [each.exception() for each in found]
+    with Ledger.open(ledger.place) as elsewhere:
+        elsewhere.people.revoke_grant("ann", "visits")
+    with pytest.raises(AccessRefused):
+        account.reserve(asked("revoked"))
 
 
 def test_a_commit_that_is_interrupted_leaves_the_ledger_to_others(tmp_path: Path) -> None:

@@ -42,6 +42,16 @@ class _SharedCommit:
     def driver(self) -> Any:
         return self.connection.connection.driver_connection
 
+    def undo(self) -> None:
+        """Undo all of it on a connection that is given up.
+
+        It has read what was undone, under numbers of events that others will use; and to one that was opened
+        while a file was read-only, it stays so.
+        """
+        if not self.connection.closed:
+            self.connection.invalidate()
+        self.connection.close()
+
     def check(self) -> None:
         """Raise what the commit failed with."""
         if isinstance(self.error, Exception):
@@ -138,15 +148,13 @@ class SharedCommits:
             if group.members and group.error is None:
                 with self.reading:
                     self._writer.commit(group.connection)
+            elif group.members or isinstance(group.error, sqlite3.Error | DBAPIError):
+                group.undo()
             else:
-                if isinstance(group.error, sqlite3.Error | DBAPIError):
-                    # To a connection that was opened while a file was read-only, it stays so.
-                    group.connection.invalidate()
                 group.connection.close()
         except BaseException as error:
             group.error = error
-            # What was not committed is undone.
-            group.connection.close()
+            group.undo()
             if not isinstance(error, Exception):
                 raise
         finally:
