@@ -97,6 +97,22 @@ def test_open_months_of_a_pure_budget_are_apart(ledger: Ledger) -> None:
     assert account.spent() == TENTH
 
 
+def test_a_pure_budget_that_open_months_have_spent_apart_stays_pure(ledger: Ledger) -> None:
+    """Under another kind open months share what they bear, and what was spent apart would not be shared."""
+    account = ledger.account("visits", budget=Budget.pure(1), protects=ROWS)
+    account.declare_disjoint()
+    account.declare_vintage("January")
+    ledger.set_budget("visits", Budget.approximate(1, "1e-6"))
+    ledger.set_budget("visits", Budget.pure(1))
+    spends(account, "count", "January")
+    for other in (Budget.approximate(2, "1e-6"), Budget.zeta(2, max_epsilon=2)):
+        with pytest.raises(InvalidParameter, match="disjoint"):
+            ledger.set_budget("visits", other)
+    with pytest.warns(ExPost):
+        ledger.set_budget("visits", Budget.pure(2))
+    ledger.verify()
+
+
 @pytest.mark.parametrize("protects", [PERSONS, None, "a household"])
 def test_persons_lie_in_several_months_so_their_charges_add(ledger: Ledger, protects: str | None) -> None:
     account = ledger.account("visits", budget=Budget.pure(1), protects=protects)

@@ -46,6 +46,14 @@ def change_budget(
             "What was answered cannot be taken back.",
         )
     ex_post = any(spent != Charge.zero() for spent in borne)
+    if ex_post and row["vintages"] == "disjoint" and before.currency == "pure" != budget.currency:
+        # Open vintages share what is not pure, and what was charged until now was charged to each alone.
+        raise InvalidParameter(
+            "budget",
+            str(budget),
+            "pure, because vintages declared disjoint have spent of a pure one",
+            "Nothing was changed.",
+        )
     writer.update(datasets, row, {"budget": canonical(budget.to_dict())})
     set_caps(writer, dataset, budget)
     content = {"before": before.to_dict(), "after": budget.to_dict(), "ex_post": ex_post}
