@@ -101,6 +101,18 @@ def test_a_plan_can_be_the_first_charge(location: str) -> None:
     ledger.close()
 
 
+def test_a_ledger_that_the_first_charge_makes_has_the_witness_that_was_named(
+    location: str, tmp_path: Path
+) -> None:
+    seen = tmp_path / "elsewhere.heads"
+    with Ledger.open(location, create="later", witness=seen) as ledger:
+        account = ledger.prospective_account("visits", budget=Budget.pure(1))
+        assert isinstance(account.reserve(Request("a", TENTH, "ann")), Reservation)
+        assert seen.read_text().splitlines()[-1] == str(ledger.head)
+    with Ledger.open(location) as again:
+        assert again.account("visits").spent() == TENTH
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_of_two_first_charges_with_different_budgets_the_second_is_refused(
     location: str, late: bool, monkeypatch: pytest.MonkeyPatch

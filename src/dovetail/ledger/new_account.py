@@ -19,6 +19,7 @@ from .record_writer import RecordWriter
 from .refusals import refuse_charge
 from .registry import check_budget, check_name, missing_budget, registered, settle_protects, settled
 from .store import Store
+from .store_opening import create_store
 from .text import composed
 from .vintages import undeclared
 
@@ -167,7 +168,8 @@ class NewAccount:
             raise missing_budget(said.name)
         if not said.budget.allows(Charge.zero(), charge):
             refuse_charge(said.name, said.budget, Charge.zero(), charge)
-        self._store.create()
+        if not self._store.exists():
+            create_store(self._store)
         with self._store.writing() as writer:
             account = DatasetAccount(self._store, said.record(writer), said.name, said.protects)
             result = made(account, writer)
