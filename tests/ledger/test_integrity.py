@@ -267,7 +267,7 @@ def test_an_address_that_is_none_is_refused_without_showing_it(bad: str) -> None
             Ledger.open(bad)
 
 
-@pytest.mark.parametrize("nothing", ["", ".", Path(), None, 7])
+@pytest.mark.parametrize("nothing", ["", ".", Path(), None, 7, ":memory:", "sqlite:///:memory:", "sqlite://"])
 def test_a_ledger_is_a_place_that_was_named(nothing: object) -> None:
     with pytest.raises(InvalidParameter, match="a file path or postgresql://"):
         Ledger.open(nothing)  # type: ignore[arg-type]

@@ -50,7 +50,8 @@ def parsed(location: str | Path) -> Path | URL:
     >>> parsed("sqlite:///budget.ledger").name
     'budget.ledger'
     """
-    if not isinstance(location, str | Path) or str(location) in ("", "."):
+    # In memory, SQLite would keep a ledger of its own for every connection.
+    if not isinstance(location, str | Path) or str(location) in ("", ".", ":memory:"):
         raise InvalidParameter("ledger", location, "a file path or postgresql://USER@HOST/DATABASE")
     if isinstance(location, Path) or "://" not in location:
         return Path(location)
@@ -59,8 +60,8 @@ def parsed(location: str | Path) -> Path | URL:
     except (ArgumentError, ValueError):
         url = None
     kind = url.get_backend_name() if url is not None else ""
-    if url is not None and kind == "sqlite" and url.database:
-        return Path(url.database)
+    if url is not None and kind == "sqlite" and url.database not in (None, "", ":memory:"):
+        return Path(str(url.database))
     if url is None or kind not in ("postgresql", "postgres"):
         # The address may hold a password: it is not shown.
         raise InvalidParameter("ledger", "…", "a file path or postgresql://USER@HOST/DATABASE")
