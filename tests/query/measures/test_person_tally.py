@@ -122,3 +122,11 @@ def test_intervals_of_all_counts_hold_at_once() -> None:
     assert held >= level
     # A union bound wastes little: with a count more, or of half the chance, it would be less.
     assert 20 * (1 - float(noises[0].within(float(bars[0].high - 9) - 1))) > 1 - level
+
+
+def test_the_error_of_all_counts_is_that_of_their_intervals() -> None:
+    """A quote tells it before the answer is there: no count of a cell may be forgotten."""
+    asked, noises, chance = question(3, 2).measure, [Geometric("0.5"), Geometric("0.3")], Fraction(1, 10)
+    for many in (1, 4):
+        bars = asked.intervals([(0, 0, 0, 0, 0)] * many, noises, chance, True)
+        assert asked.error_of_all(noises, chance, many) == max(bar.high for bar in bars)

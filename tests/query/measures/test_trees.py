@@ -141,6 +141,18 @@ def test_the_error_of_ranges_is_that_of_the_worst_value() -> None:
     assert measure.error(noises, chance) == Fraction(max(errors))
 
 
+def test_the_error_of_all_ranges_covers_every_value() -> None:
+    """Of each value its own law, with its share of the chance to miss."""
+    steps = Steps(Lattice(Field("x", "integer"), 0, 20, Fraction(1)))
+    measure, noise, chance = RankCounts(steps, (1, 4)), Geometric("0.4"), Fraction(1, 20)
+    for many in (1, 3):
+        each = chance / (steps.cells * many)
+        laws = (range_error(measure.tree(), noise, 0, last) for last in range(steps.cells))
+        found = measure.error_of_all([noise], chance, many)
+        # A share of independent groups is a little larger than that of a union.
+        assert found >= 0.99 * max(law.two_sided(each) for law in laws)
+
+
 def test_persons_are_protected_with_all_their_rows(tmp_path: Path) -> None:
     with opened(tmp_path, unit="p", max_rows=2, max_cells=1) as session:
         answer = session.median("x", noise=Geometric(1))

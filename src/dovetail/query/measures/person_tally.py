@@ -75,8 +75,8 @@ class PersonTally(Measure):
     def intervals(
         self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction, simultaneous: bool
     ) -> list[Bar]:
-        together = (self.most_rows + self.most_cells) * len(cells) if simultaneous else 1
-        widths = [half_width(noise, chance / together, 1) for noise in noises]
+        each = chance / (self.numbers() * len(cells)) if simultaneous else chance
+        widths = [half_width(noise, each, 1) for noise in noises]
         around = [
             width
             for width, component in zip(widths, self.components(), strict=True)
@@ -90,6 +90,9 @@ class PersonTally(Measure):
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction:
         return Fraction(max(half_width(noise, chance, cells) for noise in noises))
+
+    def error_of_all(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction:
+        return self.error(noises, chance / (self.numbers() * cells))
 
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         return (f"How many rows a person has beyond {self.most_rows:,} is not known.",)

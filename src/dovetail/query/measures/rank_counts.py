@@ -61,6 +61,12 @@ class RankCounts(TreeCounts):
         law = range_error(tree, noises[0], 0, worst)
         return Fraction(law.two_sided(shared_chance(chance, cells)))
 
+    def error_of_all(
+        self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1
+    ) -> Fraction | None:
+        # The counts of one cell err together: each value gets its share of the chance.
+        return self.error(noises, shared_chance(chance, cells) / self.steps.cells)
+
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         of = " of a group" if len(cells) > 1 else ""
         return (f"The intervals hold for all values{of} at once.",)
