@@ -102,8 +102,14 @@ def test_the_suggested_bound_has_the_least_sum_of_noise_and_rows_left_out() -> N
 def test_cells_that_were_not_counted_are_pointed_out() -> None:
     with pytest.raises(dv.InvalidParameter, match="no cells were counted"):
         answer(TRUE).kept(max_cells=1)
+    with pytest.raises(dv.InvalidParameter, match="no cells were counted"):
+        answer(TRUE).table_of("cells")
+    with pytest.raises(dv.InvalidParameter, match="what='persons'"):
+        answer(TRUE).table_of("persons")
     with pytest.raises(dv.InvalidParameter, match="max_rows"):
         answer(TRUE).kept()
+    with pytest.raises(dv.InvalidParameter, match="max_rows=0"):
+        answer(TRUE).kept(max_rows=0)
 
 
 def test_it_comes_back_from_json_as_what_it_is() -> None:

@@ -74,7 +74,7 @@ def test_groups_chosen_by_noisy_values_are_said_to_be(run) -> None:
 
 def test_the_price_of_a_select_names_the_error_of_each_aggregate(run) -> None:
     said = run("price", "adult", "--sql", BY_SEX, "--epsilon", "1").stdout
-    assert "rows ±6 in each cell; mean of age depends on the number of rows, which is private" in said
+    assert "rows ±6 in each cell; mean of age depends on the rows, which are private" in said
     assert (
         "not both" in run("price", "adult", "--sql", BY_SEX, "--by", "sex", "--epsilon", "1", code=2).stderr
     )

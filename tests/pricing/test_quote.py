@@ -205,7 +205,7 @@ def test_a_quote_reads_well_and_goes_through_json() -> None:
     assert told.affordable is False
     assert told.remaining is None
     assert "affordable  no" in repr(told)
-    assert "depends on the number of rows" in str(told)
+    assert "depends on the rows" in str(told)
     assert "<td>no</td>" in told._repr_html_()
     found = json.loads(told.to_json())
     assert found["schema"] == "dovetail.quote/2"

@@ -139,7 +139,7 @@ def test_texts_that_are_declared_days_are_ranked_and_others_left_out(tmp_path: P
     ("query", "problem"),
     [
         (dv.Median("born", high="2024-04-28", step=7), "whole number of steps"),
-        (dv.Median("born", low="2024-05-01"), "wrong way round"),
+        (dv.Median("born", low="2024-05-01"), "high='2024-.*wrong way round"),
         (dv.Median("born", step="0.5"), "whole days"),
         (dv.Median("born", step=timedelta(hours=5)), "whole days"),
         (dv.Median("born", low=3), "born"),

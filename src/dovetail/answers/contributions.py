@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from dovetail.check import Real, error_bar_level, integer
+from dovetail.check import Real, choice, error_bar_level, integer
 from dovetail.errors import InvalidParameter
 from dovetail.errors.remedies import Give
 from dovetail.errors.values import percent
@@ -46,9 +46,9 @@ class ContributionsAnswer(Answer):
         at = error_bar_level("level", level, _LEVEL)
         if (max_rows is None) == (max_cells is None):
             raise InvalidParameter("max_rows", max_rows, "given alone, or max_cells in its place")
-        part = self._part("rows" if max_cells is None else "cells")
-        most = integer("max_rows" if max_cells is None else "max_cells", max_rows or max_cells, low=1)
-        return part.kept(most, at)
+        if max_cells is None:
+            return self._part("rows").kept(integer("max_rows", max_rows, low=1), at)
+        return self._part("cells").kept(integer("max_cells", max_cells, low=1), at)
 
     def suggest_bounds(self, spend: Budget | None = None, *, cells: int = 1) -> SuggestedBounds:
         """Return the bounds under which counts of so many `cells` are least off, at the price of `spend`.
@@ -68,7 +68,7 @@ class ContributionsAnswer(Answer):
         """Return the persons by their number of "rows" or "cells", with error bars at `level`."""
         import pyarrow
 
-        part = self._part(what)
+        part = self._part(choice("what", what, ("rows", "cells")))
         own = slice(part.start, part.start + part.most)
         values, bars = self.values()[own], self.bars(self.level)[own]
         return pyarrow.table(
@@ -121,9 +121,7 @@ class ContributionsAnswer(Answer):
     def _part(self, name: str) -> _TallyPart:
         known = {part.name: part for part in self._parts()}
         if name not in known:
-            raise InvalidParameter(
-                "max_cells", name, "left out: no cells were counted", "Name columns in contributions(...)."
-            )
+            raise InvalidParameter("columns", (), "named in contributions(...): no cells were counted")
         return known[name]
 
 

@@ -31,7 +31,7 @@ from .threshold import Threshold
 
 FORMAT = "dovetail.quote/2"
 _LONG = 160
-_UNKNOWN = "depends on the number of rows, which is private"
+_UNKNOWN = "depends on the rows, which are private"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,9 @@ def time_lattice(field: Field, declared: Column | None, low: object, high: objec
     unit, start = time_step(field, bounds["step"]), number_of(first)
     steps = (number_of(last) - start) / unit
     if steps <= 0:
-        raise InvalidParameter("high", high, f"after low, which is {first}", "Are they the wrong way round?")
+        raise InvalidParameter(
+            "high", str(last), f"after low, which is {first}", "Are they the wrong way round?"
+        )
     if steps.denominator != 1:
         end = moment_of(field.kind, start + (steps.numerator // steps.denominator) * unit)
         raise InvalidParameter(

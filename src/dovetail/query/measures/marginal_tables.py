@@ -79,7 +79,10 @@ class MarginalTables(Measure):
     def half_width(
         self, noises: Sequence[IntegerNoise], columns: Columns, chance: Fraction, simultaneous: bool = False
     ) -> Fraction:
-        """Return what every cell of a table stays within; `simultaneous`: at once with all wanted ones."""
+        """Return what each cell of a table stays within, but for the chance.
+
+        With `simultaneous`, all cells of the wanted tables do at once, or all of a table within one of them.
+        """
         table = tuple(sorted(columns))
         if table in self.tables:
             return _half_widths(self, tuple(noises), chance, simultaneous)[table]
