@@ -34,14 +34,17 @@ from dovetail.errors.remedies import (
     ShareBudget,
     Spend,
 )
+from dovetail.query.query_json import QUERIES
 from dovetail.service import error_words as http
 
+# What a SELECT refers to where the bounds of a column are not public.
+STATISTICS = ("sum", "mean", "median", "min", "max", "quantiles", "std", "variance")
 KINDS = [kind for kind in vars(remedies).values() if isinstance(kind, type) and issubclass(kind, Remedy)]
 EXAMPLES = {
     Advice: [Advice("Wait a moment.")],
     Ask: [
         Ask("histogram", "age", one_of=("keys", "bins")),
-        Ask("sum", "age", all_of=("low", "high", "step")),
+        *(Ask(statistic, "age", all_of=("low", "high", "step")) for statistic in STATISTICS),
     ],
     AskForLess: [AskForLess(), AskForLess(Fraction(7, 2), Fraction(19, 20), smaller_delta=True)],
     Confirm: [Confirm("age"), Confirm("age", "people.toml")],
@@ -134,6 +137,15 @@ def test_every_remedy_is_a_frozen_value(remedy: Remedy) -> None:
 def test_a_remedy_takes_its_members_and_nothing_else(make: Callable[[], Remedy]) -> None:
     with pytest.raises(TypeError, match="takes"):
         make()
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_a_statistic_to_ask_for_is_one_that_the_reader_has(statistic: str) -> None:
+    remedy = Ask(statistic, "age", all_of=("low",))
+    assert f"session.{statistic}('age'" in python_words.words(remedy)
+    assert hasattr(dovetail.Session, statistic)
+    (asked,) = re.findall(r'"ask": "(\w+)"', http.words(remedy))
+    assert asked in QUERIES
 
 
 def test_every_option_that_is_named_exists() -> None:

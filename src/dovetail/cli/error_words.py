@@ -54,7 +54,6 @@ _WAYS = """Choose one:
   --noise mixture:0.2,1,5    a noise of your own
   --queries 20               one of 20 equal shares of the whole budget
   --within 5 --queries 20    20 answers with that error, paid for together"""
-_STATISTICS = {"histogram": "--by", "sum": "--sum", "mean": "--mean"}
 _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.Advice: lambda remedy: remedy.text,
     r.Give: lambda remedy: _listed("Add {}.", remedy.parameters),
@@ -73,7 +72,7 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
         f"`dovetail schema confirm {quote(remedy.schema or 'SCHEMA')} {quote(remedy.column)}`."
     ),
     r.Ask: lambda remedy: (
-        f"Ask `dovetail release ... {_STATISTICS[remedy.statistic]} {quote(remedy.column)}`"
+        f"Ask `dovetail release ... {_asked(remedy)}`"
         + (_listed(" with {}.", remedy.one_of) or f" with {both(map(option, remedy.all_of))}.")
     ),
     r.AskForLess: less,
@@ -104,6 +103,12 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.StartWitness: lambda _: "`dovetail ledger witness` starts one.",
     r.Install: lambda remedy: f"pip install 'dovetail-dp[{remedy.extra}]'",
 }
+
+
+def _asked(remedy: r.Ask) -> str:
+    """Return the option that asks for a statistic of a column."""
+    name = {"histogram": "--by"}.get(remedy.statistic, f"--{remedy.statistic}")
+    return f"{name} {quote(remedy.column)}{'=0.5' * (remedy.statistic == 'quantiles')}"
 
 
 def shared(remedy: r.ShareBudget) -> list[str]:

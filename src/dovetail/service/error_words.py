@@ -45,6 +45,8 @@ PARAMETERS: dict[str, str | None] = {
     "within": '"within": 5',
 }
 _CURATOR = "Ask the curator of the data"
+# Queries that have another name here than the methods of a session.
+_QUERIES = {"min": "minimum", "max": "maximum"}
 _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.Advice: lambda remedy: remedy.text,
     r.Give: lambda remedy: _given(remedy.parameters),
@@ -61,7 +63,7 @@ _WORDS: dict[type[r.Remedy], Callable[[Any], str]] = {
     r.DraftSchema: lambda _: "POST /v1/drafts proposes a schema from the rows, for the curator to review.",
     r.Confirm: lambda remedy: f"{_CURATOR} to confirm {remedy.column} in the schema.",
     r.Ask: lambda remedy: (
-        f'Ask {{"ask": "{remedy.statistic}"}} about {remedy.column} with '
+        f'Ask {{"ask": "{_QUERIES.get(remedy.statistic, remedy.statistic)}"}} about {remedy.column} with '
         f"{both(map(_shown, remedy.all_of)) if remedy.all_of else either(map(_shown, remedy.one_of))}."
     ),
     r.AskForLess: less,
