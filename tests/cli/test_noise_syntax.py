@@ -120,6 +120,14 @@ def test_the_figures_are_those_of_the_library(run) -> None:
     assert (shown["epsilon"], shown["zeta"]) == (loss.epsilon, loss.zeta)
 
 
+def test_a_loss_above_an_epsilon_of_0_has_its_chance(run) -> None:
+    """So wide a noise meets the delta with epsilon 0; in about half of the draws the loss is above that."""
+    text = "geometric:0.0000001"
+    shown = json.loads(run("noise", text, "--json").stdout)[text]
+    assert shown["epsilon_at_delta"] == 0
+    assert 0.4 < shown["chance_of_more"] < 0.6
+
+
 def test_the_worst_case_stands_beside_every_zeta(run) -> None:
     lines = run("noise", "mixture:0.2,1,5", "geometric:0.328", "--queries", "10").stdout.splitlines()
     before = [lines[number - 1] for number, line in enumerate(lines) if "average: zeta" in line]

@@ -95,7 +95,7 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
         "epsilon_all": finite(together.epsilon),
         "zeta_all_at_most": finite(queries * loss.zeta),
         "epsilon_at_delta": finite(epsilon_at_delta),
-        "chance_of_more": together.above(epsilon_at_delta) if finite(epsilon_at_delta) else 0.0,
+        "chance_of_more": 0.0 if finite(epsilon_at_delta) is None else together.above(epsilon_at_delta),
     }
 
 
