@@ -61,6 +61,11 @@ def test_persons_are_counted_once_each(run, visits: Path) -> None:
     assert "nothing: given before" in run("sql", "visits.csv", counted, *PERSONS, *PAID).stdout
 
 
+def test_at_most_no_row_is_no_bound(run, visits: Path) -> None:
+    asked = ("price", "visits.csv", "--contributions", "--unit", "patient", "--epsilon", "1")
+    assert "most-rows=0 must be" in run(*asked, "--most-rows", "0", code=2).stderr
+
+
 def test_an_interval_is_said_to_be_about_what_is_used(run, visits: Path) -> None:
     assert "holds the true number for the rows used" in run("release", "visits.csv", *PERSONS, *PAID).stdout
 

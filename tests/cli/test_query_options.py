@@ -100,6 +100,7 @@ def test_quantiles_and_ranges_are_asked_like_means(run, people: Path) -> None:
     assert len(json.loads(run(*asked, "--ranges", "age", "--json").stdout)["rows"]) == 100
     assert "COLUMN=Q" in run(*asked, "--quantiles", "age", code=2).stderr
     assert "from 0 to 1" in run(*asked, "--quantiles", "age=2", code=2).stderr
+    assert "quantiles='age=\"2'" in run(*asked, "--quantiles", 'age="2', code=2).stderr
 
 
 def test_names_of_columns_may_follow_a_space_or_hold_a_comma(run, tmp_path: Path) -> None:

@@ -305,6 +305,16 @@ def test_a_second_ledger_for_the_same_data_is_pointed_out(run) -> None:
     assert "the two budgets add up" in run(*asked, "--ledger", "second.ledger").stderr
 
 
+def test_a_ledger_beside_several_others_is_pointed_out_in_its_own_words(run, people: Path) -> None:
+    other = people.with_name("others.csv")
+    other.write_text(people.read_text())
+    for file in (people, other):
+        run("ledger", "create", file.name, "--budget", "epsilon=1")
+    said = run("price", ".", "--ledger", "second.ledger", "--epsilon", "0.1", "--budget", "epsilon=1").stderr
+    assert "The budgets add up." in said
+    assert "ledger=" not in said
+
+
 def test_a_price_says_how_exact_the_answer_would_be(run) -> None:
     assert "error     ±30, with probability 95 %" in run("price", "adult", "--epsilon", "0.1").stdout
     assert "error     ±5 in each cell" in run("price", "adult", "--by", "sex", "--within", "5").stdout

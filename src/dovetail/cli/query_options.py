@@ -115,7 +115,8 @@ class QueryOptions:
                 "A count needs no bounds.",
             )
         if self.contributions:
-            return queries.Contributions(by, self.most_rows or 50, where=self.where, **cells)
+            most = {} if self.most_rows is None else {"most_rows": self.most_rows}
+            return queries.Contributions(by, **most, where=self.where, **cells)
         if self.distinct:
             return queries.CountDistinct(*by, **cells, where=self.where)
         return queries.Histogram(*by, **cells, where=self.where) if by else queries.Count(self.where)
@@ -135,7 +136,7 @@ class QueryOptions:
                     "written COLUMN=Q,Q,...",
                     "For example --quantiles age=0.25,0.5,0.75.",
                 )
-            more["qs"] = tuple(_listed("quantiles", column, listed))
+            more["qs"] = tuple(_listed("quantiles", str(self.quantiles), listed))
         statistic = getattr(queries, _STATISTICS[option])
         query: Query = statistic(column, **self._bounds(column, source), **cells, **more)
         return query

@@ -91,7 +91,8 @@ class SessionOptions:
         try:
             usual = ledger_of(source)
         except LedgerError as error:
-            note(str(error))
+            # What it advises, to name a ledger, was done.
+            note(f"{error.problem} The budgets add up.")
             return
         if usual.exists() and ("://" in self.ledger or Path(self.ledger).resolve() != usual.resolve()):
             note(f"{source.name} has a ledger in {usual} too; the two budgets add up.")
