@@ -22,3 +22,29 @@ def test_questions_and_plans_are_shown_in_words(tmp_path: Path) -> None:
     assert "plan of answers with PiecewiseGeometric(rates=('0.01',))" in text
     assert "{" not in text
     assert "\x1b" not in text
+
+
+def test_an_entry_says_whom_and_what_it_is_about(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "visits.ledger") as ledger:
+        account = ledger.account("visits", budget=dv.Budget.pure(1))
+        for name in ("ann", "bob"):
+            ledger.people.add(name)
+        ledger.people.grant("ann", "visits", dv.Budget.pure("0.5"))
+        ledger.people.revoke_grant("ann", "visits")
+        ledger.people.revoke_key(ledger.people.make_key("ann").public)
+        ledger.people.erase("bob")
+        ledger.set_policy("visits", access="granted")
+        account.declare_vintage("January")
+        account.complete_vintage("January")
+        account.set_version("corrected", vintage="January")
+        said = [entry.what for entry in ledger.show().entries][4:]
+    assert said == [
+        "revoked grant of ann",
+        "key of ann",
+        "revoked key of ann",
+        "erasure of analyst 3",
+        "policy: answers shared, access granted",
+        "vintage January",
+        "complete January",
+        "version January corrected",
+    ]

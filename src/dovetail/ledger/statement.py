@@ -16,7 +16,7 @@ from .entry_words import body_in_words
 from .grants import grants_of
 from .principals import all_principals
 from .registry import first_name
-from .schema import datasets, events, plans, requests, vintages
+from .schema import datasets, events, grants, keys, plans, requests, vintages
 from .vintages import listed
 
 _SHOWN = 60
@@ -139,9 +139,9 @@ def statement(
         remaining = budget.remaining(spent)
         about = (row["protects"], _apart(connection, dict(row)), row["retired"] is not None)
         standings.append(DatasetStanding(titles[row["id"]], budget, spent, remaining, *about))
-    who, labels = called(connection), _labels(connection)
+    who, labels, holders = called(connection), _labels(connection), _holders(connection)
     rows = connection.execute(_entries(dataset, last, analyst)).all()
-    entries = tuple(_entry(row, titles, who, labels) for row in reversed(rows))
+    entries = tuple(_entry(row, titles, who, labels, holders) for row in reversed(rows))
     return Statement(tuple(standings), entries, _shares(connection, dataset, analyst, titles, who))
 
 
@@ -158,6 +158,15 @@ def _apart(connection: Connection, dataset: Row) -> tuple[tuple[str, Remaining],
 
 def _labels(connection: Connection) -> dict[int, str]:
     return {row.id: row.label for row in connection.execute(select(vintages.c.id, vintages.c.label))}
+
+
+def _holders(connection: Connection) -> dict[int, int]:
+    """Return whose each grant and each key is; their numbers are those of events, so no two are the same."""
+    return {
+        row.id: row.principal
+        for table in (grants, keys)
+        for row in connection.execute(select(table.c.id, table.c.principal))
+    }
 
 
 def _entries(dataset: int | None, last: int | None, analyst: int | None) -> Any:
@@ -200,7 +209,9 @@ def _shares(
     )
 
 
-def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[int, str]) -> StatementEntry:
+def _entry(
+    row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[int, str], holders: dict[int, int]
+) -> StatementEntry:
     content = json.loads(row.content)
     charge = Charge.from_dict(content["charge"]) if "charge" in content else None
     state = ""
@@ -222,16 +233,21 @@ def _entry(row: Any, titles: dict[int, str], who: dict[int, str], labels: dict[i
             what = f"grant to {who[content['principal']]}: {Budget.from_dict(content['allotment'])}"
         case "principal":
             what = f"{content['role']} added: {who[row.sequence]}"
+        case "key" | "erasure":
+            what = f"{row.kind} of {who[content['principal']]}"
+        case "revoked grant" | "revoked key":
+            what = f"{row.kind} of {who[holders[content[row.kind.removeprefix('revoked ')]]]}"
+        case "policy":
+            what = f"policy: answers {content['answers']}, access {content['access']}"
         case "disjoint":
             what = "vintages declared disjoint"
         case _:
-            told = (
-                content[name] for name in ("name", "label", "version", "role", "path") if content.get(name)
-            )
-            what = " ".join((row.kind, *map(str, told)))
+            about = [labels[content["vintage"]]] if content.get("vintage") else []
+            told = (content[name] for name in ("name", "label", "version", "path") if content.get(name))
+            what = " ".join((row.kind, *about, *map(str, told)))
     if "vintages" in content:
-        about = ", ".join(labels[number] for number in json.loads(content["vintages"]))
-        state = f"{state} ({about})".strip()
+        listed_labels = ", ".join(labels[number] for number in json.loads(content["vintages"]))
+        state = f"{state} ({listed_labels})".strip()
     by = who.get(content.get("by", 0), content.get("analyst", ""))
     title = titles.get(row.dataset, "")
     body, outcome = content.get("body"), row.state
