@@ -52,3 +52,16 @@ def test_a_database_has_a_schema_for_each_table(tmp_path: Path) -> None:
     dv.Schema([dv.Column("ward", "text", values=["eyes"])]).write(tmp_path / "clinic-visits.toml")
     with dv.Session(tmp_path / "clinic.duckdb", table="visits", budget=dv.Budget.pure(1)) as session:
         assert session.schema.get("ward") is not None
+
+
+@pytest.mark.parametrize("said", [{"decimal": ","}, {"missing_words": ["-9"]}])
+def test_a_column_that_is_read_otherwise_is_another_question(tmp_path: Path, said: dict[str, object]) -> None:
+    """An answer about the values as they were read before would be wrong, with an interval that misses."""
+    (tmp_path / "people.csv").write_text("pay;sex\n" + "2,5;F\n-9;M\n" * 50)
+    bounds = {"low": -10, "high": 10, "step": "0.5"}
+    for number, more in enumerate(({}, said, said)):
+        schema = dv.Schema([dv.Column("pay", "number", **bounds, **more)])
+        with dv.Session(tmp_path / "people.csv", budget=dv.Budget.pure(100), schema=schema) as session:
+            answer = session.sum("pay", noise=dv.Geometric(1))
+            assert answer.stored == (number == 2)
+            assert dv.Answer.from_json(answer.to_json()).query.to_dict() == answer.query.to_dict()

@@ -18,6 +18,8 @@ KINDS = ("integer", "number", "text", "boolean", "date", "timestamp")
 # The cell of rows that get no value of a derived column.
 OTHER = "other"
 LARGEST_INTEGER = 2**63 - 1
+# What decides, beside its kind, how a stored column is read.
+_READ_AS = {"decimal", "missing_words", "zone"}
 _LARGEST_DOUBLE = 10**308
 _EXAMPLE = {
     "integer": "a whole number such as 40",
@@ -113,12 +115,17 @@ class Field:
 
         >>> Field("age", "integer", cast=True).written()
         ['age', 'integer']
+        >>> Field("pay", "number", decimal=",").written()
+        ['pay', 'number', {'decimal': ','}]
         """
         if isinstance(self.derivation, Recorded):
             return [self.name, self.kind, json.loads(self.derivation.written)]
         if self.derivation is not None:
             return [self.derivation.title, self.kind, self.derivation.to_dict()]
-        return [self.name, self.kind] if self.zone is None else [self.name, self.kind, {"zone": self.zone}]
+        words = sorted(map(str, self.missing_words))
+        said = {"decimal": None if self.decimal == "." else self.decimal, "missing_words": words or None}
+        read_as = {name: value for name, value in (said | {"zone": self.zone}).items() if value is not None}
+        return [self.name, self.kind, read_as] if read_as else [self.name, self.kind]
 
 
 def read_column(data: Sequence[Any]) -> Field:
@@ -128,11 +135,11 @@ def read_column(data: Sequence[Any]) -> Field:
     'Europe/Zurich'
     """
     name, kind, *more = data
-    if not more:
-        return Field(name, kind)
-    if "zone" in more[0]:
-        return Field(name, kind, zone=more[0]["zone"])
-    return Field(name, kind, derivation=Recorded(json.dumps(more[0], sort_keys=True)))
+    said = dict(more[0]) if more else {}
+    if not set(said) <= _READ_AS:
+        return Field(name, kind, derivation=Recorded(json.dumps(said, sort_keys=True)))
+    words = tuple(map(str, said.get("missing_words", ())))
+    return Field(name, kind, False, said.get("decimal", "."), words, said.get("zone"))
 
 
 def kind_of(value: object) -> str:
