@@ -197,3 +197,14 @@ def test_too_many_cells_are_not_fitted(session: dv.Session) -> None:
     for fit in (answer.synthetic, answer.consistent):
         with pytest.raises(dv.InvalidQuery, match="fitted"):
             fit()
+
+
+def test_as_many_cells_as_are_allowed_are_fitted(
+    answer: dv.MarginalsAnswer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = prod(axis.cells for axis in answer._measure.axes)
+    monkeypatch.setattr(marginals, "MOST_FITTED", cells)
+    assert answer.consistent()
+    monkeypatch.setattr(marginals, "MOST_FITTED", cells - 1)
+    with pytest.raises(dv.InvalidQuery, match=f"at most {cells - 1:,} can be fitted"):
+        answer.consistent()

@@ -97,3 +97,12 @@ def test_two_open_runs_learn_from_each_other(folder: Path) -> None:
         assert second.count("town = 10", unchecked=True).origin in ("measured", "checked")
         assert abs(second._run.learner.hypothesis.total - first._run.learner.hypothesis.total) < 1e-6
         assert second._run.learner.latest[0].value == measured.value
+
+
+def test_an_answer_of_another_process_has_the_time_at_which_it_was_given(folder: Path) -> None:
+    one, first = opened(folder)
+    two, second = opened(folder)
+    with one, two, one._ledger, two._ledger:
+        given = first.count("town = 11")
+        again = second.count("town = 11")
+        assert (again.stored, again.answered_at) == (True, given.answered_at)

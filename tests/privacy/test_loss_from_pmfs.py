@@ -43,6 +43,12 @@ class TestFromPmfs:
         for found in (OneWay(((atoms, uses),)).infinite(), OneWay(((atoms, uses),)).unmatched()):
             assert exact <= Fraction(found) <= min(exact * (1 + Fraction(1, 10**12)), 1)
 
+    def test_a_chance_is_of_what_lies_above_a_limit_and_not_at_it(self):
+        forward = PrivacyLoss.from_pmfs([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]).forward
+        least, middle, most = forward.listed()[0].tolist()
+        for limit, chance in ((least, 0.8), (middle, 0.5), (most, 0.0)):
+            assert forward.above(Fraction(limit)) == pytest.approx(chance, abs=1e-12)
+
     def test_disjoint_outcomes_lose_everything(self):
         loss = PrivacyLoss.from_pmfs([1, 0], [0, 1])
         for uses in (1, 2):

@@ -124,6 +124,18 @@ def test_every_noise_of_the_count_is_looked_at_or_counts_as_missed(kind: str) ->
     assert float(np.sum(pivot.masses)) + pivot.missed == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.parametrize("width", [1, 1000])
+def test_bins_of_the_count_hold_each_of_its_errors_once(width: int) -> None:
+    noise = Geometric("0.1").stretched(width)
+    pivot = Ratios(Geometric("0.1"), noise, low=0, high=1, chance=CHANCE)._pivot
+    starts, ends = pivot.places[:-1] - pivot.half_bin, pivot.places[:-1] + pivot.half_bin
+    assert starts[0] == -pivot.count_bar
+    np.testing.assert_array_equal(starts[1:], ends[:-1] + 1)
+    held = noise.cdf(ends.astype(np.int64)) - noise.cdf(starts.astype(np.int64) - 1)
+    np.testing.assert_allclose(pivot.masses[:-1], held, rtol=1e-6, atol=1e-12)
+    assert pivot.places[-1] <= pivot.count_reach
+
+
 @pytest.mark.parametrize("kind", NOISES)
 def test_bars_between_two_points_are_as_high_as_both_allow_and_no_higher(kind: str) -> None:
     """A bar rises from either point by at most the reach per ratio: looked at in 1,000 places in between."""

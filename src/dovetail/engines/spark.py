@@ -38,6 +38,10 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    # What the parser learns from texts, about 9 kB a state, is never let go of by itself: analysts could fill
+    # the driver's memory with different questions. Spark 4.0 has no such limit.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "10000",
 }
 _templates = Templates("spark")
 _ELAPSED = {
