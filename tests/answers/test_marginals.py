@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import dovetail as dv
+from dovetail.answers import marginals
 from dovetail.answers.synthetic import LABEL
 from dovetail.noise import Geometric
 from dovetail.release.stored_answers import recalled
