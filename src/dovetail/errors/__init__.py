@@ -248,7 +248,14 @@ class DataError(DovetailError):
 
 
 class LedgerError(DovetailError):
-    """The ledger cannot do what was asked."""
+    """The ledger cannot do what was asked.
+
+    `kept_at` is where the ledger or its witness is, if the message names it: that is for the operator only.
+    """
+
+    def __init__(self, problem: str = "", *fixes: Remedy | str, kept_at: str | None = None) -> None:
+        super().__init__(problem, *fixes)
+        self.kept_at = kept_at
 
 
 class LedgerCorrupt(LedgerError):

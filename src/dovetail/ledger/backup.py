@@ -19,7 +19,9 @@ def back_up(ledger: Path, target: Path) -> None:
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise LedgerError(f"A copy cannot be made at {target}: {error.strerror}.") from error
+        raise LedgerError(
+            f"A copy cannot be made at {target}: {error.strerror}.", kept_at=str(target)
+        ) from error
     try:
         with translated(str(ledger)):
             live, copy = sqlite3.connect(ledger), sqlite3.connect(target)
@@ -40,7 +42,11 @@ def keep_copy(ledger: Path) -> Iterator[None]:
     """Keep a copy beside a ledger that is about to be changed; if that fails, the ledger is as it was."""
     target = ledger.with_name(ledger.name + ".version1")
     if target.exists():
-        raise LedgerError(f"{target} already exists, perhaps from an earlier attempt.", "Move it away first.")
+        raise LedgerError(
+            f"{target} already exists, perhaps from an earlier attempt.",
+            "Move it away first.",
+            kept_at=str(target),
+        )
     back_up(ledger, target)
     try:
         yield

@@ -40,16 +40,22 @@ def translated(place: str) -> Iterator[None]:
         raise _meaning(place, error, lost=False) from error
     except UnicodeDecodeError as error:
         # Python's driver stumbles over SQLite's own report of the damage.
-        raise LedgerCorrupt(f"The ledger {place} is damaged.", "Restore it from a backup.") from error
+        raise LedgerCorrupt(
+            f"The ledger {place} is damaged.", "Restore it from a backup.", kept_at=place
+        ) from error
     except NoConnectionLeft as error:
         raise LedgerBusy(
-            f"All connections to the ledger {place} are in use.", "Nothing was spent by this call; try again."
+            f"All connections to the ledger {place} are in use.",
+            "Nothing was spent by this call; try again.",
+            kept_at=place,
         ) from error
     except PendingRollbackError as error:
         # A connection was lost, and somebody looked at it again on the way out.
         raise _lost(place) from error
     except SQLAlchemyError as error:
-        raise LedgerError(f"The ledger {place} cannot be used: {type(error).__name__}.") from error
+        raise LedgerError(
+            f"The ledger {place} cannot be used: {type(error).__name__}.", CAUTION, kept_at=place
+        ) from error
     except Exception as error:
         # Psycopg's own errors; the driver may not be installed, so they are known by what they carry.
         if not hasattr(error, "sqlstate"):
@@ -74,7 +80,9 @@ def row_moved() -> LedgerCorrupt:
 def held_by_another(place: str) -> LedgerBusy:
     """Return what to raise when the ledger could not be had in time."""
     return LedgerBusy(
-        f"The ledger {place} is held by another process.", "Nothing was spent by this call; try again."
+        f"The ledger {place} is held by another process.",
+        "Nothing was spent by this call; try again.",
+        kept_at=place,
     )
 
 
@@ -87,25 +95,31 @@ def _meaning(place: str, error: BaseException | None, lost: bool) -> LedgerError
         return LedgerCorrupt(
             f"The file {place} is not a ledger, or it is damaged.",
             "Check its name; if it was a ledger, restore it from a backup.",
+            kept_at=place,
         )
     if name.startswith(_CORRUPT) or state in _CORRUPT_STATES or _unreadable(error):
-        return LedgerCorrupt(f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.")
+        return LedgerCorrupt(
+            f"The ledger {place} is damaged ({name or state}).", "Restore it from a backup.", kept_at=place
+        )
     for prefix, words in _STORAGE.items():
         if name.startswith(prefix):
-            return LedgerUnavailable(f"The ledger {place} failed: {words}.", CAUTION)
+            return LedgerUnavailable(f"The ledger {place} failed: {words}.", CAUTION, kept_at=place)
     if state == UNCHANGED:
         return row_moved()
     failure = failure_of(error)
     if failure is not None and not name:
-        return LedgerUnavailable(f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}")
+        return LedgerUnavailable(
+            f"The ledger {place} cannot be used.", f"{failure.words} {CAUTION}", kept_at=place
+        )
     if lost:
         return _lost(place)
     # What the server says is not repeated: it can quote an address or a question.
-    return LedgerError(f"The ledger {place} failed ({name or state or type(error).__name__}).", CAUTION)
+    failed = name or state or type(error).__name__
+    return LedgerError(f"The ledger {place} failed ({failed}).", CAUTION, kept_at=place)
 
 
 def _lost(place: str) -> LedgerUnavailable:
-    return LedgerUnavailable(f"The connection to the ledger {place} was lost.", CAUTION)
+    return LedgerUnavailable(f"The connection to the ledger {place} was lost.", CAUTION, kept_at=place)
 
 
 def _unreadable(error: BaseException | None) -> bool:

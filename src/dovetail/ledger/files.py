@@ -25,16 +25,21 @@ def present(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise LedgerError(f"The ledger {path} cannot be read: {error.strerror}.") from error
+        raise LedgerError(
+            f"The ledger {path} cannot be read: {error.strerror}.", kept_at=str(path)
+        ) from error
     if path.is_dir():
-        raise LedgerError(f"{path} is a folder; a ledger is a file.")
+        raise LedgerError(f"{path} is a folder; a ledger is a file.", kept_at=str(path))
     if 0 < size < _LEAST:
-        raise LedgerCorrupt(f"The ledger {path} was cut to {size} bytes.", "Restore it from a backup.")
+        raise LedgerCorrupt(
+            f"The ledger {path} was cut to {size} bytes.", "Restore it from a backup.", kept_at=str(path)
+        )
     if size == 0:
         raise LedgerCorrupt(
             f"The file {path} is empty.",
             "If a ledger was kept there, restore it from a backup; if there never was one, create it.",
             CreateLedger(),
+            kept_at=str(path),
         )
     return True
 
@@ -65,7 +70,9 @@ def make_file(path: Path, fill: Callable[[Path], bool]) -> bool:
             return fill(target)
         return _linked(target, fill)
     except OSError as error:
-        raise LedgerError(f"A ledger cannot be created at {path}: {error.strerror}.") from error
+        raise LedgerError(
+            f"A ledger cannot be created at {path}: {error.strerror}.", kept_at=str(path)
+        ) from error
 
 
 def _linked(target: Path, fill: Callable[[Path], bool]) -> bool:

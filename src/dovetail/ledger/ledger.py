@@ -85,7 +85,9 @@ class Ledger:
         try:
             if not store.exists():
                 if not create:
-                    raise LedgerError(f"There is no ledger at {store.place}.", CreateLedger())
+                    raise LedgerError(
+                        f"There is no ledger at {store.place}.", CreateLedger(), kept_at=store.place
+                    )
                 if create == "later":
                     return cls(store)
                 create_store(store)
@@ -118,7 +120,9 @@ class Ledger:
         try:
             # An empty file is filled: whoever creates says that no ledger was kept there.
             if not create_store(store):
-                raise LedgerError(f"There is already a ledger at {store.place}.", OpenLedger())
+                raise LedgerError(
+                    f"There is already a ledger at {store.place}.", OpenLedger(), kept_at=store.place
+                )
         except DovetailError:
             store.close()
             raise
@@ -137,7 +141,7 @@ class Ledger:
         store, noted = prepared_store(location, witness, PATIENCE)
         try:
             if not store.exists():
-                raise LedgerError(f"There is no ledger at {store.place}.")
+                raise LedgerError(f"There is no ledger at {store.place}.", kept_at=store.place)
             with store.reading() as connection, sound():
                 check_old(connection)
             copied = nullcontext() if store.path is None else keep_copy(store.path)

@@ -34,6 +34,7 @@ class RollbackGuard:
                 f"event {seen.sequence}, and now with {head.sequence}.",
                 _FORGOTTEN,
                 VerifyLedger(),
+                kept_at=self._place,
             )
         if self._path is not None:
             self._check_file(self._path)
@@ -48,7 +49,9 @@ class RollbackGuard:
         self._file = self._file or there
         if there is None or there != self._file:
             raise LedgerCorrupt(
-                f"The file {self._place} was removed or replaced while this process used it.", _FORGOTTEN
+                f"The file {self._place} was removed or replaced while this process used it.",
+                _FORGOTTEN,
+                kept_at=self._place,
             )
 
     def saw(self, head: Head) -> None:

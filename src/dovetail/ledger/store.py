@@ -175,7 +175,9 @@ class Store:
         """
         if self.copy:
             raise LedgerError(
-                f"{self.place} was opened as a copy, which is only read.", "Nothing was recorded."
+                f"{self.place} was opened as a copy, which is only read.",
+                "Nothing was recorded.",
+                kept_at=self.place,
             )
         with ExitStack() as after:
             with (
@@ -207,10 +209,18 @@ class Store:
         """Refuse a file that can only be read or cannot grow: SQLite finds that out with the first change."""
         if self.path is None:
             return
+        if not self.path.exists():
+            raise LedgerUnavailable(
+                f"The ledger {self.place} is not there any more.", "Nothing was recorded.", kept_at=self.place
+            )
         if not os.access(self.path, os.W_OK):
-            raise LedgerUnavailable(f"The ledger {self.place} can only be read.", "Nothing was recorded.")
+            raise LedgerUnavailable(
+                f"The ledger {self.place} can only be read.", "Nothing was recorded.", kept_at=self.place
+            )
         if not has_room(self.path):
-            raise LedgerUnavailable(f"The disk of the ledger {self.place} is full.", "Nothing was recorded.")
+            raise LedgerUnavailable(
+                f"The disk of the ledger {self.place} is full.", "Nothing was recorded.", kept_at=self.place
+            )
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         own = self._own()
@@ -223,6 +233,7 @@ class Store:
             raise LedgerError(
                 f"Every host that writes to the ledger {self.place} keeps a witness of its own.",
                 StartWitness(),
+                kept_at=self.place,
             )
         return witness
 
@@ -247,6 +258,7 @@ class Store:
                 f"The witness of the ledger {self.place} is {known.path}, not {self.given.path}.",
                 LeaveOut("witness"),
                 StartWitness(),
+                kept_at=self.place,
             )
         return known or self.given
 

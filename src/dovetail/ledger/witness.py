@@ -46,6 +46,7 @@ class Witness:
             raise LedgerCorrupt(
                 f"The witness {self.path} saw an older or another ledger, which is not there.",
                 "Find it; a new ledger needs a new witness.",
+                kept_at=str(self.path),
             )
 
     def start(self, head: Head) -> None:
@@ -67,6 +68,7 @@ class Witness:
                 f"The witness {self.path} cannot be written: {error.strerror}.",
                 "Nothing was recorded. Restore it; if it is lost, start another.",
                 StartWitness(),
+                kept_at=str(self.path),
             ) from error
         try:
             yield lambda head: self._append(descriptor, head)
@@ -85,6 +87,7 @@ class Witness:
             raise LedgerUnavailable(
                 f"The witness {self.path} cannot be written: {error.strerror or error}.",
                 "The charge is recorded, no answer was given.",
+                kept_at=str(self.path),
             ) from error
 
     def check(self, head: Head) -> None:
@@ -95,6 +98,7 @@ class Witness:
                 f"The witness {self.path} saw event {seen.sequence}, and this ledger ends with "
                 f"{head.sequence}: an old copy was put back.",
                 "Nothing was recorded. Find the newer ledger.",
+                kept_at=str(self.path),
             )
 
     def newest(self, tail: int = _TAIL) -> Head:
@@ -107,6 +111,7 @@ class Witness:
                 "NUMBER:HASH, as the witness.",
                 VerifyLedger(),
                 StartWitness(),
+                kept_at=str(self.path),
             )
         return max(heads, key=lambda head: head.sequence)
 
@@ -119,7 +124,9 @@ class Witness:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise LedgerError(f"The witness {self.path} cannot be read: {error.strerror}.") from error
+            raise LedgerError(
+                f"The witness {self.path} cannot be read: {error.strerror}.", kept_at=str(self.path)
+            ) from error
 
 
 def _torn(descriptor: int) -> bool:

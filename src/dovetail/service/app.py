@@ -32,7 +32,7 @@ from .endpoints import (
 )
 from .middleware import Middleware
 from .openapi import describe
-from .problems import Refused, internal, not_found, problem
+from .problems import Refused, for_the_log, internal, is_for_the_operator, not_found, problem
 from .service import Service
 from .settings import Settings
 
@@ -101,7 +101,10 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Return the one form of every error."""
-    return problem(_as_problem(error), request.scope.get("dovetail.id"))
+    found, number = _as_problem(error), request.scope.get("dovetail.id")
+    if isinstance(found, DovetailError) and is_for_the_operator(found):
+        request.app.state.service.log.warning("ledger", request=number, **for_the_log(found))
+    return problem(found, number)
 
 
 def _as_problem(error: Exception) -> Refused | DovetailError:

@@ -27,6 +27,7 @@ FIELDS = frozenset(
         "person",
         "code",
         "kind",
+        "reason",
         "where",
         "worker",
         "address",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from fastapi.responses import Response
@@ -24,6 +25,7 @@ _STATUSES: tuple[tuple[type[DovetailError], int], ...] = (
     (e.LedgerError, 409),
 )
 _UNAVAILABLE = "The ledger of this service cannot be reached or written now; no answer was given."
+_BUSY = "The ledger of this service is busy now; nothing was spent."
 _AGAIN = "Try again with the same Idempotency-Key: what was charged already is not charged again."
 _AFTER = {429: "10", 503: "5"}
 
@@ -65,6 +67,21 @@ def status_of(error: DovetailError) -> int:
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
 
 
+def is_for_the_operator(error: DovetailError) -> bool:
+    """Tell whether an error says where the ledger is kept, or what failed there."""
+    return isinstance(error, e.LedgerUnavailable) or getattr(error, "kept_at", None) is not None
+
+
+def for_the_log(error: DovetailError) -> dict[str, str]:
+    """Return what the operator's log says of such an error: what failed, without a place.
+
+    >>> for_the_log(e.LedgerUnavailable("The ledger /srv/a.ledger is full.", kept_at="/srv/a.ledger"))
+    {'code': 'ledger-unavailable', 'reason': 'The ledger … is full.'}
+    """
+    place = getattr(error, "kept_at", None) or "…"
+    return {"code": error.code, "reason": re.sub(r"\S*[/\\]\S*", "…", error.problem.replace(place, "…"))}
+
+
 def form(error: DovetailError | Refused, request_id: str | None) -> dict[str, Any]:
     """Return the members of the problem."""
     if isinstance(error, Refused):
@@ -75,9 +92,9 @@ def form(error: DovetailError | Refused, request_id: str | None) -> dict[str, An
         said = error.to_dict()
         detail, status = said.pop("problem"), status_of(error)
         said["fix"] = [text for text in map(words, error.remedies) if text]
-        if isinstance(error, e.LedgerUnavailable):
-            # Where the ledger is kept, and what failed there, is the operator's concern.
-            detail, said["remedies"], said["fix"] = _UNAVAILABLE, [], [_AGAIN]
+        if is_for_the_operator(error):
+            detail = _BUSY if isinstance(error, e.LedgerBusy) else _UNAVAILABLE
+            said["remedies"], said["fix"] = [], [_AGAIN]
         if isinstance(error, e.BudgetExceeded):
             said |= {"requested": _text(error.requested), "remaining": _text(error.remaining)}
     code = said["code"]
