@@ -88,7 +88,9 @@ def test_a_comparison_is_drawn_on_a_scale_that_shows_all_but_outliers() -> None:
     assert figure.axes[0].get_xlim()[1] < 1000
 
 
-@pytest.mark.parametrize("at", ["delta", (1, 2), (0, "1e-6", 1), (1, 0, 1), (1, "1e-400", 1), (1, "1e-6", 0)])
+@pytest.mark.parametrize(
+    "at", ["delta", (1, 2), (0, "1e-6", 1), (1, 0, 1), (1, "1e-400", 1), (1, "1e-6", 0), ("1e400", "1e-6", 1)]
+)
 def test_a_sense_that_is_none_is_refused(at: object) -> None:
     with pytest.raises(InvalidParameter, match=r"^at"):
         dv.compare(NOISES, at=at)  # type: ignore[arg-type]

@@ -43,6 +43,12 @@ def test_a_limit_that_no_rate_can_have_is_refused_by_name(
     assert refused.value.parameter == name
 
 
+@pytest.mark.parametrize("epsilon", [10**3, 10**9, 2**63])
+def test_a_delta_beside_a_very_large_epsilon_is_no_fault(epsilon: int) -> None:
+    """Where a search for a Gaussian begins, two large numbers of nearly the same size are taken apart."""
+    assert design(epsilon=epsilon, delta="1e-6", queries=10).utility.variance < 1e-6
+
+
 def test_in_the_middle_the_design_beats_both_standard_noises_by_far() -> None:
     chosen = design(epsilon=1, delta="1e-6", queries=10)
     assert cost(chosen.noise, 10, "1") <= 1e-6

@@ -16,6 +16,15 @@ from dovetail.online import ResponseCurve
 from dovetail.online.response_tables import FLOOR, MOST_ENTRIES, WHOLE
 
 
+def test_a_rate_beyond_what_a_table_can_fall_costs_what_the_table_falls() -> None:
+    """From about 60 on it was priced in floats that end before it, so a large budget was a fault."""
+    curve = ResponseCurve.pure(10**9)
+    assert curve.table == (WHOLE, FLOOR)
+    with mpmath.workdps(30):
+        assert 0 <= curve.slope - Fraction(str(40 * mpmath.log(2))) < Fraction(1, 10**4)
+    assert curve.loss().epsilon == pytest.approx(float(curve.slope))
+
+
 @pytest.mark.parametrize("rate", ["0.01", "0.3", "5"])
 def test_a_pure_table_is_the_exponential_rounded_up(rate: str) -> None:
     table = ResponseCurve.pure(rate).table

@@ -46,7 +46,17 @@ def test_a_number_is_exact_up_to_a_thousand_characters(text: str, found: Any) ->
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"a": 1, "a": 1}', b"NaN", b"-Infinity", b'"\\ud800"', b"\xff", b"[1,]", b""]
+    "body",
+    [
+        b'{"a": 1, "a": 1}',
+        b"NaN",
+        b"-Infinity",
+        b'"\\ud800"',
+        b"\xff",
+        b"[1,]",
+        b"",
+        b"1e9999999999999999999",
+    ],
 )
 def test_what_is_not_strictly_json_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as caught:

@@ -276,6 +276,12 @@ def test_chances_that_cut_off_noise_cannot_tell_have_bars_too(chance: str) -> No
     assert many >= 3 * 1000 * Geometric(1).error_bound(chance, 1000)
 
 
+def test_noise_whose_variance_no_float_holds_has_a_bar() -> None:
+    noise = Geometric(2000)
+    assert noise.variance() == 0.0
+    assert 0 <= NoiseSum([Term(0.5, noise, 4)]).two_sided("0.05") <= 0.5
+
+
 def test_nothing_added_is_no_error() -> None:
     assert NoiseSum([]).two_sided(0.05) == 0
     assert NoiseSum([Term(0, Geometric(1))]).std() == 0

@@ -29,6 +29,8 @@ from dovetail.noise import (
 from dovetail.privacy import PrivacyLoss, privacy_loss
 from dovetail.progress import working
 
+from .goal import loss_limit
+
 _FIX = Give("at")
 _FIGURES = ("epsilon", "zeta", "mean_abs", "variance", "within_95", "entropy")
 _UNMET = "* no scale of this noise has this guarantee, to 1e-6; compare it with care"
@@ -203,7 +205,7 @@ def _sense(at: Any, first: Noise | PrivacyLoss) -> _Sense:
         return _Sense(f"{at} {upper_figure(level)}", cost, level)
     if not isinstance(at, tuple | list) or len(at) != 3:
         raise InvalidParameter("at", at, "a sense of equal privacy", _FIX)
-    epsilon = check.positive("at[0]", at[0])
+    epsilon = loss_limit("at[0]", at[0])
     delta = check.within("at[1]", check.probability("at[1]", at[1]), _LEAST_DELTA, 1)
     queries = check.integer("at[2]", at[2], 1, 10**9)
     name = f"epsilon {float(epsilon):g}, delta {float(delta):g} for {queries} queries"

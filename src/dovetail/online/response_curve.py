@@ -23,6 +23,8 @@ from .firing import firing_atoms, worst_step
 from .response_tables import FLOOR, MOST_ENTRIES, WHOLE, Table, even_renyi, exponential, tails
 
 _MOST_WIDTH = 2**31
+# A little above ln 2^40: no step of a table falls further, whatever its rate.
+_STEEPEST = Fraction("27.7259")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ResponseCurve:
         (0.5, 0.367879)
         """
         exact = check.positive("rate", rate, "Give what one firing may cost, for example 0.02.")
-        return cls(exponential(exact), exact)
+        return cls(exponential(exact), min(exact, _STEEPEST))
 
     @classmethod
     def renyi(cls, cost: Real, order: Real) -> ResponseCurve:

@@ -13,7 +13,8 @@ def normal_sigma(epsilon: float, delta: float, uses: int) -> float:
     def enough(sigma: float) -> bool:
         mu = sqrt(uses) / sigma
         low, high = _log_normal(-epsilon / mu + mu / 2), epsilon + _log_normal(-epsilon / mu - mu / 2)
-        return low + log(max(-expm1(high - low), 1e-300)) <= log(delta)
+        # Rounding of large numbers must not put the smaller part above the larger one.
+        return low + log(max(-expm1(min(high - low, 0.0)), 1e-300)) <= log(delta)
 
     root = sqrt(uses)
     return bracket(root * 1e-3, root * 1e9, enough, by_ratio=True)[1]

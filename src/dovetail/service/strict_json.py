@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .problems import Refused
@@ -61,7 +61,10 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _decimal(text: str) -> Decimal:
     if len(text) > _LONGEST_NUMBER:
         raise ValueError("a number is too long")
-    return Decimal(text)
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError("an exponent is too long") from None
 
 
 def _integer(text: str) -> int:

@@ -125,9 +125,10 @@ class NoiseSum:
         missing = sum(noise.missing * term.count for noise, term in parts)
         if missing >= chance:
             return inf
-        goal = -log(chance - missing)
-        orders = _ORDERS * sqrt(2 * goal) / self.std()
-        if self.std() < _TINY * self.terms[0].weight:
+        goal, spread = -log(chance - missing), self.std()
+        # That of very narrow noise is below every float.
+        orders = _ORDERS * sqrt(2 * goal) / spread if spread else np.empty(0)
+        if spread < _TINY * self.terms[0].weight:
             orders = np.append(orders, _TINY_ORDERS / self.terms[0].weight)
         total = np.zeros(len(orders))
         for noise, term in parts:

@@ -35,6 +35,7 @@ from .noise_sums import NoiseSum, Term
 
 Kind: TypeAlias = Literal["plain", "joint", "residuals"]
 KINDS: tuple[Kind, ...] = ("plain", "joint", "residuals")
+_LEAST_VARIANCE = 1e-280
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Strategy:
         variances = {}
         for columns, noise in zip(self.measured, self.noises, strict=True):
             scale = self.wanted.cells(columns) if self.kind == "residuals" else 1
-            variances[columns] = variance(noise) / scale**2
+            # That of very narrow noise is below every float, and tables are weighed by its inverse.
+            variances[columns] = max(variance(noise) / scale**2, _LEAST_VARIANCE)
         return variances
 
     @cached_property

@@ -306,9 +306,9 @@ def read_schema(said: Columns, before: Schema | None = None) -> Schema:
     columns = []
     for each in said.columns:
         unknown = sorted(set(each) - known - {"note"})
-        if unknown or "name" not in each or "type" not in each:
-            raise InvalidParameter("columns", unknown, f"of the members {', '.join(sorted(known))}")
         given = {name: value for name, value in each.items() if name in known and value is not None}
+        if unknown or "name" not in given or "type" not in given:
+            raise InvalidParameter("columns", unknown, f"of the members {', '.join(sorted(known))}")
         columns.append(Column(**given))
     return replace(before or Schema(), columns=columns, encoding=said.encoding)
 
