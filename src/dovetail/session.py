@@ -200,7 +200,8 @@ class Session(MarginalMethods):
         from dovetail.pricing.costly_answers import check_costly
 
         self._check_open()
-        quoted = self._quoted(queries, payment)
+        # Only an accuracy may cost more than its user thinks; a stored answer is found when it is asked for.
+        quoted = self._quoted(queries, payment, stored=payment.within is not None)
         check_costly(quoted)
         return self.answer(quoted)
 

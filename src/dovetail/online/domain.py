@@ -99,6 +99,9 @@ class Domain:
         """Yield which cells each number of a question is over, in the order of its answer."""
         within = Region.of(self.shape, *self._factors(question.where))
         places = [self._place(axis.field.name) for axis in question.axes]
+        if not places:
+            yield within
+            return
         for cell in product(*(range(self.shape[place]) for place in places)):
             yield _fixed(within, dict(zip(places, cell, strict=True)))
 

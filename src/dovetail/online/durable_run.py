@@ -80,7 +80,7 @@ class Online:
         self._at = (0, 0)
         self._seen = 0
         self._asked = 0
-        self._standing = account.standing()
+        self._remaining = account.standing().remaining
         thresholds = None if plan.guard is None else account.thresholds(plan.id)
         measurement = first_measurement(account, plan, asker.analyst, truth, asker.state)
         self._run = begun_run(plan, measurement, truth, thresholds, self._record)
@@ -272,8 +272,8 @@ class Online:
         return _Given(parts, datetime.now(UTC))
 
     def _shown(self, question: CheckedQuery, given: _Given, stored: bool) -> RunAnswer:
-        budget, guard = self._standing.budget, self.plan.guard
-        assert budget is not None
+        guard = self.plan.guard
+        assert self._remaining is not None
         noise = self.plan.base_noise if guard is None else guard.answer_noise
         assert noise is not None
         return RunAnswer(
@@ -284,7 +284,7 @@ class Online:
             Charge.zero(),
             self.plan.asked["neighbours"],
             given.at,
-            budget.remaining(self._standing.spent),
+            self._remaining,
             stored=stored,
             plan=self.plan.id,
             vintages=self.plan.vintages,

@@ -39,7 +39,7 @@ class Region:
         whole = tuple(int(length) for length in shape)
         sorted_factors = []
         for axes, mask in factors:
-            order = np.argsort(axes)
+            order = sorted(range(len(axes)), key=axes.__getitem__)  # NumPy takes ten times as long for so few
             table = np.asarray(mask, np.bool_)
             if table.shape != tuple(whole[axis] for axis in axes):
                 allowed = f"a mask over the axes {tuple(axes)} of {whole}"
