@@ -116,11 +116,33 @@ def test_a_stored_curve_comes_back_entry_by_entry(curve: ResponseCurve) -> None:
         lambda: ResponseCurve((WHOLE, 0), 1.0),
         lambda: ResponseCurve((WHOLE // 2, FLOOR), 1.0),
         lambda: ResponseCurve((WHOLE,), 1.0),
+        lambda: ResponseCurve((WHOLE, WHOLE), 1.0),
+        lambda: ResponseCurve((WHOLE, WHOLE // 2, FLOOR - 1), 1.0),
+        lambda: ResponseCurve((WHOLE, *[FLOOR] * (MOST_ENTRIES + 2)), 1.0),
+        lambda: ResponseCurve((WHOLE, FLOOR), 1.0, width=0),
+        lambda: ResponseCurve((WHOLE, FLOOR), 1.0, width=2**31 + 1),
     ],
 )
 def test_what_is_no_curve_is_refused(make) -> None:
     with pytest.raises(InvalidParameter):
         make()
+
+
+def test_what_is_just_a_curve_is_taken() -> None:
+    assert ResponseCurve((WHOLE, FLOOR), 40.0, width=2**31).certain == 2**31 - 1
+    assert ResponseCurve((WHOLE, WHOLE, WHOLE - 1, WHOLE - 1), 1.0).weight(1) == WHOLE
+    assert ResponseCurve((WHOLE, *[FLOOR] * (MOST_ENTRIES + 1)), 40.0).weight(1) == FLOOR
+
+
+@pytest.mark.parametrize("start", [-7, 0, 3])
+def test_all_places_at_once_are_each_place_by_itself(start: int) -> None:
+    table = (WHOLE, WHOLE - 5, WHOLE // 3, FLOOR)
+    curve = ResponseCurve(table, 40.0, start, width=2)
+    places = range(-30, 30)
+    expected = [table[min(max(t // 2 - start, 0), 3)] for t in places]
+    assert [curve.weight(t) for t in places] == expected
+    assert curve.probabilities(places).tolist() == [weight / WHOLE for weight in expected]
+    assert curve.certain == max(t for t, weight in zip(places, expected, strict=True) if weight == WHOLE)
 
 
 def test_the_longest_table_is_still_quick_to_make() -> None:
