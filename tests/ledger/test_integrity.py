@@ -194,7 +194,7 @@ def steps_of(connection: Connection) -> int:
     driver = connection.connection.driver_connection
     assert driver is not None
     driver.set_progress_handler(count, 1)
-    check_opening(connection, None)
+    check_opening(connection, "here", None)
     driver.set_progress_handler(None, 0)
     return taken
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import sqlite3
 from pathlib import Path
 
 import pytest
 
-from dovetail.ledger import default_path, location, source_name
+from dovetail.errors import LedgerCorrupt
+from dovetail.ledger import Ledger, default_path, location, source_name
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -47,3 +50,27 @@ def test_one_file_has_one_name_however_it_is_reached(tmp_path: Path) -> None:
     link.symlink_to(data)
     assert source_name(link) == source_name(tmp_path / "home" / ".." / "visits.csv") == str(data)
     assert source_name(data, "t") == f"{data}#t"
+
+
+@pytest.mark.parametrize("text", ["2026/01/01 opening balance", "SQL"])
+def test_a_file_of_another_program_beside_the_data_keeps_no_budget(tmp_path: Path, text: str) -> None:
+    data = tmp_path / "visits.csv"
+    data.touch()
+    # The plain-text accounts of other programs end in .ledger as well; SQL is the beginning of a database.
+    (tmp_path / "accounts.ledger").write_text(text)
+    if text == "SQL":
+        with pytest.raises(LedgerCorrupt, match=r"accounts\.ledger was cut to 3 bytes"):
+            location.ledger_path(str(data), name="visits")
+    else:
+        assert location.ledger_path(str(data), name="visits") == tmp_path / "visits.csv.ledger"
+
+
+def test_a_damaged_ledger_beside_the_data_is_named(tmp_path: Path) -> None:
+    data, other = tmp_path / "visits.csv", tmp_path / "other.ledger"
+    data.touch()
+    Ledger.create(other).close()
+    with sqlite3.connect(other) as edited:
+        edited.execute("UPDATE dovetail_ledger SET hash = 'x'")
+    edited.close()
+    with pytest.raises(LedgerCorrupt, match=re.escape(str(other))):
+        location.ledger_path(str(data), name="visits")

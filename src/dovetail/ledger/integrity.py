@@ -17,43 +17,51 @@ from .state_digest import EMPTY, total
 _ADVICE = "It cannot be used until this is resolved: run verify, or restore a backup."
 
 
-def check_opening(connection: Connection, witnessed: Head | None) -> Head:
-    """Check version, head, live rows and witness; return the head. `verify` finds edits in the middle."""
-    check_version(connection)
+def check_opening(connection: Connection, place: str, witnessed: Head | None) -> Head:
+    """Check version, head, live rows and witness; return the head. `verify` finds edits in the middle.
+
+    `place` is what the ledger is called in a refusal: it may be one that nobody has named.
+    """
+    check_version(connection, place)
     about = connection.execute(select(ledger)).one_or_none()
     if about is None:
-        raise LedgerCorrupt("The head of the ledger is missing.", _ADVICE)
+        raise _corrupt(place, "has no head")
     head = Head(about.sequence, about.hash)
     last = connection.execute(select(func.max(events.c.sequence))).scalar_one() or 0
     if last != head.sequence or _recomputed(connection, about.identity, last) != head.hash:
-        raise LedgerCorrupt("The head of the ledger does not match its last event.", _ADVICE)
+        raise _corrupt(place, "has a head that does not match its last event")
     said = EMPTY if last == 0 else json.loads(event_at(connection, last).content).get("state")
     if not about.state == said == total(connection):
-        raise LedgerCorrupt(
-            "The rows of the ledger do not match its last event: one was edited or restored.", _ADVICE
-        )
+        raise _corrupt(place, "has rows that do not match its last event: one was edited or restored")
     if witnessed is not None:
-        _check_witness(connection, about.identity, head, witnessed)
+        _check_witness(connection, about.identity, place, head, witnessed)
     return head
 
 
-def check_version(connection: Connection) -> None:
+def check_version(connection: Connection, place: str) -> None:
     """Refuse a ledger that this Dovetail cannot read as it is."""
     version = connection.execute(select(ledger.c.schema_version)).scalar_one_or_none()
     if version is None:
-        raise LedgerCorrupt("The head of the ledger is missing.", _ADVICE)
+        raise _corrupt(place, "has no head")
     if version > SCHEMA_VERSION:
         raise LedgerError(
-            f"This ledger has schema version {version}, newer than the version {SCHEMA_VERSION} "
+            f"The ledger {place} has schema version {version}, newer than the version {SCHEMA_VERSION} "
             "that this Dovetail reads.",
             "Upgrade Dovetail.",
+            kept_at=place,
         )
     if version < SCHEMA_VERSION:
         raise LedgerError(
-            f"This ledger has schema version {version}; this Dovetail writes version {SCHEMA_VERSION}.",
+            f"The ledger {place} has schema version {version}; this Dovetail writes version "
+            f"{SCHEMA_VERSION}.",
             "Migrate it; a copy of the old one is kept.",
             MigrateLedger(),
+            kept_at=place,
         )
+
+
+def _corrupt(place: str, what: str) -> LedgerCorrupt:
+    return LedgerCorrupt(f"The ledger {place} {what}.", _ADVICE, kept_at=place)
 
 
 def _recomputed(connection: Connection, identity: str, sequence: int) -> str | None:
@@ -68,11 +76,11 @@ def _recomputed(connection: Connection, identity: str, sequence: int) -> str | N
     return expected if expected == row.hash else None
 
 
-def _check_witness(connection: Connection, identity: str, head: Head, witnessed: Head) -> None:
+def _check_witness(connection: Connection, identity: str, place: str, head: Head, witnessed: Head) -> None:
     seen = origin(identity) if witnessed.sequence == 0 else event_at(connection, witnessed.sequence)
     if seen is None or seen.hash != witnessed.hash:
-        raise LedgerCorrupt(
-            f"The witness saw event {witnessed.sequence}, which this ledger (at {head.sequence}) "
-            "does not hold: an older or another ledger was put in its place.",
-            _ADVICE,
+        raise _corrupt(
+            place,
+            f"ends with event {head.sequence} and does not hold event {witnessed.sequence}, which its "
+            "witness saw: an older or another ledger was put in its place",
         )

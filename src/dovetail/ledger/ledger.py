@@ -92,7 +92,7 @@ class Ledger:
                     return cls(store)
                 create_store(store)
             with store.reading() as connection, sound():
-                check_opening(connection, noted or witnessed_head(store, connection))
+                check_opening(connection, store.place, noted or witnessed_head(store, connection))
         except DovetailError:
             store.close()
             raise
@@ -184,7 +184,7 @@ class Ledger:
     def head(self) -> Head:
         """Return the number and hash of the last event, to be noted elsewhere."""
         with self._store.reading(durable=True) as connection:
-            return check_opening(connection, None)
+            return check_opening(connection, self.place, None)
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Read one consistent state of the record."""
@@ -194,7 +194,7 @@ class Ledger:
         """Refuse a ledger that cannot be written now, or whose head or witness does not fit."""
         self._store.check_writable()
         with self._store.reading() as connection, sound():
-            check_opening(connection, witnessed_head(self._store, connection))
+            check_opening(connection, self.place, witnessed_head(self._store, connection))
         with self._store.writing():
             pass
 
@@ -319,7 +319,7 @@ class Ledger:
         from .verify import verify
 
         with self._store.reading(long=True) as connection, sound():
-            check_opening(connection, None)
+            check_opening(connection, self.place, None)
             return verify(connection)
 
     def export(self, kind: str) -> str:

@@ -17,6 +17,8 @@ from .ledger import Ledger
 SUFFIX = ".ledger"
 _MOST_INSIDE = 100_000
 _MOST_BESIDE = 100
+# How a database of SQLite begins.
+_SQLITE = b"SQLite format 3\0"
 
 
 def default_path(source: str | Path) -> Path:
@@ -67,10 +69,20 @@ def beside(*identity: str) -> list[Path]:
 def _naming(name: str, identity: tuple[str, ...]) -> Iterator[Path]:
     """Yield the ledgers nearby that keep a budget of that name, or of these data under another."""
     for place in beside(*identity):
-        if Ledger.exists(place):
+        if _may_be_ledger(place) and Ledger.exists(place):
             with Ledger.open(place) as book:
                 if name in book.sources() or book.knows(*identity):
                     yield place
+
+
+def _may_be_ledger(place: Path) -> bool:
+    """Tell whether a file is a database, or the beginning of one: accounts of other programs end alike."""
+    try:
+        with place.open("rb") as file:
+            return _SQLITE.startswith(file.read(len(_SQLITE)))
+    except OSError:
+        # Whoever opens it is told why it cannot be read.
+        return True
 
 
 def _own(named: str) -> Path:

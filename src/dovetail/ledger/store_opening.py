@@ -51,7 +51,7 @@ def create_store(store: Store) -> bool:
     made = store.create()
     if made and store.given is not None:
         with store.reading() as connection:
-            head = check_opening(connection, None)
+            head = check_opening(connection, store.place, None)
         store.given.start(head)
         with store.writing(store.given):
             pass
@@ -60,7 +60,7 @@ def create_store(store: Store) -> bool:
 
 def witnessed_head(store: Store, connection: Connection) -> Head | None:
     """Return the newest head that the ledger's witness saw; a copy has none."""
-    check_version(connection)
+    check_version(connection, store.place)
     named = connection.execute(select(head_row.c.witness)).scalar_one()
     witness = store.given if store.copy else store.witness_at(connection, named)
     return None if witness is None else witness.newest()
