@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.ledger import DatasetAccount, ExPost, Ledger
 from dovetail.ledger.balances import all_balances, spent_of
+from dovetail.ledger.vintages import state_label
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
@@ -205,6 +207,34 @@ def test_a_question_over_several_months_is_stale_once_any_of_them_has_changed(le
             account.set_version(version, vintage=label)
             assert not stale(*both)
     ledger.verify()
+
+
+@pytest.mark.parametrize("labels", [("January",), ("January", "February")])
+@pytest.mark.parametrize("before", [None, "January", "February"])
+@pytest.mark.parametrize("changed", [None, "January", "February"])
+def test_an_answer_is_stale_once_a_version_is_named_that_was_not(
+    ledger: Ledger, labels: tuple[str, ...], before: str | None, changed: str | None
+) -> None:
+    """None is the whole dataset, whose version is that of all months."""
+    account = months(ledger, Budget.pure(1), disjoint=False)
+    account.set_version("corrected", vintage=before)
+    made = account.reserve(asked(vintages=labels))
+    assert isinstance(made, Reservation)
+    account.settle(made, "7")
+    account.set_version("corrected", vintage=changed)
+    given = account.reserve(asked(vintages=labels))
+    assert isinstance(given, StoredAnswer)
+    assert given.stale is (changed != before and (changed is None or changed in labels))
+
+
+def test_no_two_states_of_the_data_that_follow_each_other_have_one_label() -> None:
+    names = (None, "a", "b", "a; b", '[null, "a", "b"]')
+    states = list(product(names, repeat=3))
+    for one, other in product(states, repeat=2):
+        # A version that was named is never unnamed.
+        follows = all(new is not None or old is None for old, new in zip(one, other, strict=True))
+        if follows and one != other:
+            assert state_label(one[0], one[1:]) != state_label(other[0], other[1:]), (one, other)
 
 
 STEPS = st.lists(

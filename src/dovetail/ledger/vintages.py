@@ -69,10 +69,27 @@ def choose(connection: Connection, dataset: Row, labels: Sequence[str], version:
             "vintage", None, f"named: each row belongs to one of them ({_few(known)})", Give("vintage")
         )
     chosen = _found(known, labels)
-    said = {each.version for each in chosen} - {None}
-    if version is None and said:
-        version = "; ".join(str(each.version) for each in chosen) if len(said) > 1 else said.pop()
+    if version is None:
+        version = state_label(dataset["version"], [each.version for each in chosen])
     return Chosen(_numbers(chosen), version, _bearing(dataset, chosen, known.values()))
+
+
+def state_label(whole: str | None, parts: Sequence[str | None]) -> str | None:
+    """Return one label for the versions of a dataset and of some of its vintages, None where none is named.
+
+    As a version is never unnamed, whatever changes in them changes the label.
+
+    >>> state_label(None, ["2", "2"]), state_label(None, ["2", "3"]), state_label("7", ["2", None])
+    ('2', '2; 3', '["7", "2", null]')
+    """
+    named = [each for each in (whole, *parts) if each is not None]
+    plain = not any("; " in each or each.startswith("[") for each in named)
+    if plain and (whole is None or len(named) == 1):
+        if len({*parts}) == 1:
+            return parts[0] if whole is None else whole
+        if None not in parts:
+            return "; ".join(named)
+    return json.dumps([whole, *parts], ensure_ascii=False) if named else None
 
 
 def numbers(connection: Connection, dataset: int, labels: Sequence[str]) -> str:
