@@ -38,6 +38,10 @@ def test_every_event_says_what_was_done_and_by_whom(tmp_path: Path, by: str | No
         people = ledger.people
         who = {} if by is None else {"by": people.add("cat", "curator").id}
         account = ledger.account("one", budget=WHOLE, source="/a.csv", protects="a row added or removed")
+        two = ledger.account("two", budget=WHOLE, source="/b.csv")
+        people.add("bob")
+        people.grant("bob", "two", HALF)
+        two.declare_vintage("jan")
         began = ledger.head.sequence
         ann = people.add("ann", address="ann@example.org", by=by).id
         key = people.make_key("ann", expires=LATER, by=by)

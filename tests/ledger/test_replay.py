@@ -117,6 +117,7 @@ def forged(honest: Events) -> Iterator[tuple[str, str, int, dict[str, Any]]]:
     yield "a grant of another dataset", "grant", second, allotted
     yield "a grant revoked elsewhere", "revoked grant", second, {"grant": grant}
     yield "somebody unknown who asks", "reservation", first, paid | {"by": 999}
+    yield "somebody unknown who uses a plan", "reservation", first, planned | {"by": 999}
     yield "a charge that is borne elsewhere", "reservation", second, paid
     yield (
         "a charge to another's allotment",
@@ -193,6 +194,62 @@ def test_the_right_events_would_follow(honest: Events) -> None:
     ):
         row = (honest[-1][0] + 1, honest[-1][1], kind, first, json.dumps(content, separators=(",", ":")), "")
         followed([*honest, row])
+
+
+def after(listed: Events, *told: tuple[str, int, dict[str, Any]]) -> Events:
+    """Events that go on after others."""
+    return [
+        *listed,
+        *(
+            (listed[-1][0] + more, "", kind, dataset, json.dumps(content, separators=(",", ":")), "0" * 64)
+            for more, (kind, dataset, content) in enumerate(told, 1)
+        ),
+    ]
+
+
+def test_what_is_protected_changes_until_the_first_charge_or_until_months_are_disjoint(
+    honest: Events,
+) -> None:
+    told = Told(honest)
+    (first, _, _), (second, _, _) = told.of("dataset", 0), told.of("dataset", 1)
+    _, _, paid = told.of("reservation", 0)
+    changed = ("protects", second, {"protects": "a row replaced"})
+    charged = ("reservation", second, paid | {"on": [[second, 0]], "vintages": ""})
+    assert followed(after(honest, changed)).datasets[second]["protects"] == "a row replaced"
+    assert not follows(after(honest, charged, changed))
+    assert not follows(after(honest, ("disjoint", second, {}), changed))
+    unsaid = [
+        (*row[:4], row[4].replace('"protects":"a row added or removed",', ""), row[5])
+        if row[0] == second
+        else row
+        for row in honest
+    ]
+    assert followed(unsaid).datasets[second]["protects"] is None
+    assert follows(after(unsaid, charged, changed))
+    assert first != second
+
+
+def test_a_name_comes_back_to_its_own_dataset_alone(honest: Events) -> None:
+    told = Told(honest)
+    (first, _, _), (second, _, _) = told.of("dataset", 0), told.of("dataset", 1)
+    alias, shown = ("name", first, {"name": "eins"}), {"name": "eins"}
+    assert followed(after(honest, alias, ("rename", first, shown))).names["eins"][0] == first
+    assert not follows(after(honest, alias, ("rename", second, shown)))
+    assert not follows(after(honest, ("rename", 999, {"name": "third"})))
+
+
+def test_attempts_are_counted_and_hold_what_they_held(honest: Events, fired: Events) -> None:
+    open_, first, _ = Told(honest).of("reservation", 1)
+    again = [("attempt", first, {"request": open_, "attempt": n, "until": f"day {n}"}) for n in (2, 3)]
+    assert followed(after(honest, *again)).attempts[open_] == [open_, 3, "day 3", None, 0]
+    assert not follows(after(honest, again[0], again[0]))
+    (spent, data, _), (held, _, _) = Told(fired).of("reservation", 0), Told(fired).of("reservation", 1)
+    run, _, _ = Told(fired).of("plan", 1)
+    renewed = [("attempt", data, {"request": each, "attempt": 2, "until": ""}) for each in (spent, held)]
+    replay = followed(after(fired, *renewed))
+    # Whoever takes over takes another update; where all are used up, none is held.
+    assert replay.plans[run][9] == 0
+    assert (replay.attempts[spent][4], replay.attempts[held][4]) == (0, 1)
 
 
 def test_no_forged_firing_follows(fired: Events) -> None:

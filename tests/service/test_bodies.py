@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -9,12 +11,27 @@ import pytest
 from starlette.requests import Request
 
 from dovetail.errors import InvalidParameter, MissingPrice
-from dovetail.noise import Geometric
-from dovetail.privacy import Budget
+from dovetail.noise import (
+    DiscreteGaussian,
+    Geometric,
+    Laplace,
+    Noise,
+    PiecewiseGeometric,
+    PiecewiseLaplace,
+    RoundedLaplace,
+    StaircaseNoise,
+    TruncatedGeometric,
+    TruncatedLaplace,
+)
+from dovetail.privacy import Budget, Charge
+from dovetail.release.account import PlanState
 from dovetail.service import bodies
 from dovetail.service.bodies import (
+    QuoteBody,
     check_sql,
+    find_plan,
     idempotency_key,
+    one_of,
     read_budget,
     read_noise,
     read_pacing,
@@ -68,6 +85,70 @@ def test_what_describes_no_noise_is_refused(said: Any) -> None:
     assert read_noise(NOISE) == Geometric("0.5")
     with pytest.raises(InvalidParameter):
         read_noise(said)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        PiecewiseGeometric(("0.2", 1), (5,)),
+        PiecewiseLaplace(("0.2", 1), (5,)),
+        RoundedLaplace(Laplace(1)),
+        DiscreteGaussian(3),
+        StaircaseNoise(1),
+        TruncatedGeometric(1, 5),
+        TruncatedLaplace(1, 5),
+    ],
+    ids=lambda noise: noise.kind,
+)
+def test_whatever_a_body_says_of_a_noise_is_one_or_is_refused(noise: Noise) -> None:
+    described = noise.to_dict()
+    assert read_noise(described) == noise
+    junk = (
+        None,
+        True,
+        0,
+        -1,
+        1e400,
+        float("nan"),
+        "",
+        "x",
+        "9" * 500,
+        [],
+        [[]],
+        [None],
+        ["1", "1"],
+        {},
+        {"a": 1},
+    )
+    for name in described:
+        for value in junk:
+            with suppress(InvalidParameter):
+                assert isinstance(read_noise(described | {name: value}), Noise)
+
+
+def test_a_plan_is_found_by_its_public_name_among_those_that_the_caller_may_use() -> None:
+    said = {"plan": Geometric("0.5").to_dict(), "neighbours": "add-remove", "session": False}
+    plan, run = json.dumps(said), json.dumps({"guard": {}})
+    bodies_by_name = {"seven": plan, "eight": plan, "run": run}
+    plans = [
+        PlanState(number, body, Charge.zero(), 3, 3, public=public)
+        for number, (public, body) in enumerate(bodies_by_name.items(), 7)
+    ]
+    paid = read_payment({"plan": "eight"}, plans, None).plan
+    assert paid is not None
+    assert paid.id == 8
+    for wrong in ("nine", 8, None, "run"):
+        with pytest.raises(InvalidParameter, match="plan"):
+            find_plan(wrong, plans)
+
+
+def test_a_body_asks_one_thing() -> None:
+    for question, sql, fits in ((None, "x", True), ({}, None, True), (None, None, False), ({}, "x", False)):
+        if fits:
+            one_of(QuoteBody(question=question, sql=sql))
+        else:
+            with pytest.raises(Refused):
+                one_of(QuoteBody(question=question, sql=sql))
 
 
 def test_the_same_words_are_the_same_noise_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,10 +119,9 @@ class Replay:
         self.sources.add((content["source"], dataset))
 
     def _on_protects(self, _sequence: int, dataset: int, content: Content) -> None:
-        # Free to change until the first charge, on whichever vintage.
+        # Free to change until the first charge, which all vintages bear until they are declared disjoint.
         made = self.datasets[dataset]
-        charged = any(kinds for (subject, _), kinds in self.charges.items() if subject == dataset)
-        _require(made["vintages"] == "shared" and (made["protects"] is None or not charged))
+        _require(made["vintages"] == "shared" and (made["protects"] is None or not self.charges[dataset, 0]))
         made["protects"] = content["protects"]
 
     def _on_policy(self, _sequence: int, dataset: int, content: Content) -> None:

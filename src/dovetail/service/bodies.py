@@ -153,12 +153,7 @@ def read_noise(said: Any) -> Noise:
     known = _noises.get(words)
     if known is not None:
         return known
-    try:
-        made = from_dict(said)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidParameter):
-            raise
-        raise InvalidParameter("noise", said, "the description of a noise", Give("noise")) from None
+    made = from_dict(said)
     if len(_noises) >= _MOST_NOISES:
         _noises.clear()
     if len(words) <= _LONGEST_WORDS:
