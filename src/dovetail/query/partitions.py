@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.errors.remedies import Declare, DraftSchema, Give, KeepOne
+from dovetail.errors.values import exact_text
 
 from .column import listed, public_values
 from .field import MOST_CELLS, Constant, Field, Recorded, kind_of, written
@@ -192,7 +193,7 @@ class Bins:
         >>> Bins(Field("age", "integer"), (0, 18, 65)).labels
         ('[0, 18)', '[18, 65)')
         """
-        shown = [_short(edge) for edge in self.edges]
+        shown = map(_named, self.edges)
         named = tuple(f"[{low}, {high})" for low, high in pairwise(shown))
         return named if self.other is None else (*named, self.other)
 
@@ -285,7 +286,8 @@ def public_cells(axes: tuple[Axis, ...]) -> int:
     return prod(axis.cells for axis in listed_axes(axes))
 
 
-def _short(edge: Constant) -> str:
-    if isinstance(edge, Fraction):
-        return str(edge.numerator) if edge.denominator == 1 else f"{float(edge):.6g}"
+def _named(edge: Constant) -> str:
+    """Return an edge exactly, or two bins could have one name."""
+    if isinstance(edge, Fraction) and edge.denominator != 1:
+        return exact_text(edge, exponent=True)
     return str(edge)
