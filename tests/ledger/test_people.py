@@ -184,3 +184,49 @@ def test_ones_own_questions_are_found_by_random_identifiers(ledger: Ledger, acco
             ledger.people.answer("ann", unknown)
         said.add(str(refused.value).replace(unknown, ""))
     assert len(said) == 1
+
+
+def test_the_public_part_of_a_key_is_fifty_random_bits(ledger: Ledger) -> None:
+    """Ten letters of five bits: also the last one is any of 32, and eight would be seen once in 4^300."""
+    ledger.people.add("ann")
+    made = [ledger.people.make_key("ann").public for _ in range(150)]
+    assert {len(public) for public in made} == {10}
+    for place in range(10):
+        assert len({public[place] for public in made}) > 16
+
+
+def test_a_code_that_works_once_was_made_to_end_soon(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, quarter = datetime.now(UTC), timedelta(minutes=15)
+    monkeypatch.setattr(keys.chain, "now", lambda: now)
+    ledger.people.add("ann")
+    for lasts, works in ((quarter, True), (quarter + timedelta(seconds=1), False), (None, False)):
+        key = ledger.people.make_key("ann", expires=None if lasts is None else now + lasts)
+        if works:
+            assert ledger.people.use_up(str(key.text), quarter).name == "ann"
+        with pytest.raises(AccessRefused, match="not valid" if works else "not a code"):
+            ledger.people.use_up(str(key.text), quarter)
+        # What is refused goes on being a key.
+        assert (key.public in [each.public for each in ledger.people.keys("ann") if each.revoked]) is works
+    ledger.verify()
+
+
+def test_keys_and_grants_are_listed_of_one_or_of_all(ledger: Ledger, account: DatasetAccount) -> None:
+    ledger.account("other", budget=Budget.pure(1))
+    until = datetime.now(UTC) + timedelta(days=1)
+    for name in ("ann", "bob"):
+        ledger.people.add(name)
+        ledger.people.make_key(name, expires=until if name == "ann" else None)
+        for dataset in ("visits", "other"):
+            ledger.people.grant(name, dataset, Budget.pure("0.5"), expires=until if name == "bob" else None)
+    ledger.people.revoke_grant("bob", "other")
+    (of_ann,), all_keys = ledger.people.keys("ann"), ledger.people.keys()
+    assert [each.expires for each in all_keys] == [until, None]
+    assert all_keys[0] == of_ann
+    visits, other = (ledger.catalogue.number(name) for name in ("visits", "other"))
+    ann, bob = (each.id for each in ledger.people.all())
+    listed = [(each.principal, each.dataset, each.revoked) for each in ledger.people.grants()]
+    assert listed == [(ann, visits, False), (ann, other, False), (bob, visits, False), (bob, other, True)]
+    assert [each.dataset for each in ledger.people.grants("bob")] == [visits, other]
+    assert [each.principal for each in ledger.people.grants(dataset="other")] == [ann, bob]
+    assert [each.expires for each in ledger.people.grants("bob", "visits")] == [until.isoformat()]
+    assert [ledger.people.granted(number) for number in (ann, bob)] == [{visits, other}, {visits}]

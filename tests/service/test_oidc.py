@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from time import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
 
-from dovetail.errors import InvalidParameter
+from dovetail.errors import AccessRefused, InvalidParameter
+from dovetail.ledger import Principal
 from dovetail.privacy import Budget
+from dovetail.service import oidc
 from dovetail.service.oidc import Provider, Tokens, _fetched
 
 PROVIDER = Provider("https://login.example.org", "dovetail")
@@ -182,3 +187,110 @@ def test_whoever_shows_a_token_sees_what_was_granted_and_nothing_else(trusting: 
     assert seen() == ([], 404)
     trusting.ledger.people.grant("dora", "adult", Budget.pure(1))
     assert seen() == (["adult"], 200)
+
+
+class Clock:
+    """A provider, a ledger of one person and the time, all in the hands of a test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, provider: Provider = PROVIDER) -> None:
+        self.now, self.fetched, self.key, self.answers = 0.0, list[float](), KEY, True
+        monkeypatch.setattr(oidc, "monotonic", lambda: self.now)
+        person = Principal(3, "p", "analyst", "dora", "dora@example.org")
+        others = [Principal(4, "q", "analyst", "eve", None), Principal(5, "r", "analyst", "fay", "fay@x.org")]
+        self.ledger: Any = SimpleNamespace(people=SimpleNamespace(all=lambda: [person, *others]))
+        self.tokens = Tokens(replace(provider, keys_url="https://login.example.org/keys"), self.fetch)
+
+    def fetch(self, _address: str) -> Any:
+        self.fetched.append(self.now)
+        if not self.answers:
+            raise ValueError("the provider does not answer")
+        return KeySet([self.key]).as_dict(private=False)
+
+    def known(self, shown: str) -> bool:
+        try:
+            return self.tokens.person(shown, self.ledger).name == "dora"
+        except AccessRefused:
+            return False
+
+
+def test_new_keys_of_a_provider_are_fetched_once_a_minute_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    assert clock.known(token(claims()))
+    clock.key = OTHER
+    clock.now = 59
+    assert not clock.known(token(claims(), OTHER))
+    clock.now = 61
+    assert clock.known(token(claims(), OTHER))
+    assert not clock.known(token(claims(), KEY))
+    assert clock.fetched == [0, 61]
+
+
+def test_keys_of_a_provider_are_kept_for_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    for clock.now in (0, 599, 601, 1200, 1202):
+        assert clock.known(token(claims()))
+    assert clock.fetched == [0, 601, 1202]
+
+
+def test_a_provider_that_did_not_answer_is_asked_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    clock.answers = False
+    for clock.now in (0, 1, oidc._PATIENCE - 1, oidc._PATIENCE):
+        assert not clock.known(token(claims()))
+    clock.answers = True
+    assert not clock.known(token(claims()))
+    clock.now = 2 * oidc._PATIENCE
+    assert clock.known(token(claims()))
+    assert clock.fetched == [0, oidc._PATIENCE, 2 * oidc._PATIENCE]
+
+
+def test_what_cannot_be_a_token_is_not_shown_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    for wrong in ("", "a.b", "a.b.c.d", token(claims(more="x" * oidc._LONGEST))):
+        assert not clock.known(wrong)
+    assert clock.fetched == []
+
+
+def test_a_token_ends_with_its_time_and_a_little_leeway(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, ends = Clock(monkeypatch), int(time())
+    for late, known in ((oidc._LEEWAY - 1, True), (oidc._LEEWAY + 1, False)):
+        monkeypatch.setattr(oidc, "time", lambda late=late: ends + late)
+        assert clock.known(token(claims(exp=ends))) is known
+
+
+def test_another_claim_than_an_address_needs_no_verified_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, replace(PROVIDER, claim="sub"))
+    assert clock.known(token(claims(sub="dora@example.org", email_verified=False)))
+    assert not clock.known(token(claims(sub="nobody@example.org")))
+    assert not clock.known(token(claims()))
+    assert not clock.known(token(claims(sub=None)))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "fits"),
+    [(200, b'{"keys": []}', True), (404, b'{"keys": []}', False), (302, b"{}", False), (200, None, False)],
+)
+def test_a_provider_publishes_its_keys_in_a_document_of_some_size(
+    status: int, body: bytes | None, fits: bool
+) -> None:
+    content = b'"' + b"x" * oidc._LARGEST + b'"' if body is None else body
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_told: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/keys"
+        if fits:
+            assert _fetched(address) == {"keys": []}
+        else:
+            with pytest.raises(ValueError, match="does not publish"):
+                _fetched(address)
