@@ -83,6 +83,20 @@ def test_every_refused_key_is_refused_in_the_same_words(
     assert ledger.people.whose(live.text).name == "ann"
 
 
+@pytest.mark.parametrize("identifier", ["\0", "5f\0", "\n", ""])
+def test_what_no_store_can_hold_is_unknown(ledger: Ledger, identifier: str) -> None:
+    """PostgreSQL fails on such a letter, and whoever asked was told that the ledger is out of reach."""
+    ledger.people.add("ann")
+    for look in (
+        lambda: ledger.people.known_as(identifier),
+        lambda: ledger.people.answer("ann", identifier),
+        lambda: ledger.people.asked("ann", before=identifier),
+        lambda: ledger.people.revoke_key(identifier),
+    ):
+        with pytest.raises(InvalidParameter):
+            look()
+
+
 def test_a_revocation_holds_at_the_next_request_of_every_process(ledger: Ledger, location: str) -> None:
     ledger.people.add("ann")
     key = ledger.people.make_key("ann")

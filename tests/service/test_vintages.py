@@ -114,6 +114,19 @@ def test_a_name_that_is_refused_leaves_vintages_as_they_were(clinic: Any) -> Non
     assert clinic.carl.get("/v1/datasets/free/vintages").json()["disjoint"] is True
 
 
+def test_a_version_that_is_refused_leaves_no_vintage_and_completes_none(clinic: Any) -> None:
+    """Both are for good: a vintage is never taken back, and a complete one is not opened again."""
+    assert (
+        clinic.carl.post("/v1/datasets/visits/vintages", {"label": "May", "version": "\t"}).status_code == 400
+    )
+    assert clinic.carl.get("/v1/datasets/visits/vintages").json()["vintages"] == []
+    declare(clinic, "visits", "January")
+    body = {"complete": True, "version": ""}
+    assert clinic.carl.send("PATCH", "/v1/datasets/visits/vintages/January", json=body).status_code == 400
+    (january,) = clinic.carl.get("/v1/datasets/visits/vintages").json()["vintages"]
+    assert not january["complete"]
+
+
 def test_a_disjoint_dataset_says_how_a_vintage_is_named(clinic: Any) -> None:
     assert declare(clinic, "visits", "January", complete=True).status_code == 201
     assert clinic.carl.send("PATCH", "/v1/datasets/visits", json={"disjoint": True}).status_code == 200

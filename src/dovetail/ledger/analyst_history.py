@@ -18,6 +18,7 @@ from .record_writer import event_at
 from .registry import first_name
 from .requests import open_attempt
 from .schema import plans, requests
+from .text import sought
 from .vintages import labels
 
 
@@ -67,7 +68,7 @@ def asked_under(connection: Connection, principal: int, dataset: int, key: str) 
 
 
 def _own(connection: Connection, principal: int, public: str) -> Any:
-    query = select(requests).where(requests.c.public == public, requests.c.principal == principal)
+    query = select(requests).where(requests.c.public == sought(public), requests.c.principal == principal)
     row = connection.execute(query).one_or_none()
     if row is None:
         raise InvalidParameter("id", public, "the identifier of a question that you asked")

@@ -24,6 +24,7 @@ from .prepared_statements import run
 from .principals import Principal, by_whom, principal
 from .record_writer import RecordWriter, event_at
 from .schema import keys
+from .text import sought
 
 _FORM = r"dvt_([a-z2-7]{10})_([a-z2-7]{52})([a-z2-7]{7})"
 _BY_PUBLIC = select(keys).where(keys.c.public == bindparam("called"))
@@ -95,7 +96,7 @@ def _valid(row: Any) -> Any:
 
 def find_key(connection: Connection, public: str) -> dict[str, Any]:
     """Return the row of a key by its public part."""
-    row = run(connection, _BY_PUBLIC, {"called": public}).first
+    row = run(connection, _BY_PUBLIC, {"called": sought(public)}).first
     if row is None:
         raise InvalidParameter("key", public, "the id of a key of this ledger", "The ledger lists them.")
     key: dict[str, Any] = row._asdict()

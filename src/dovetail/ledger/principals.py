@@ -17,7 +17,7 @@ from .chain import canonical
 from .prepared_statements import recall, run
 from .record_writer import RecordWriter
 from .schema import people, principals
-from .text import composed
+from .text import composed, sought
 
 ROLES = ("curator", "analyst", "auditor")
 
@@ -83,7 +83,7 @@ def named_number(connection: Connection, name: str | None) -> int | None:
 
 def principal_known_as(connection: Connection, public: str) -> Principal:
     """Return a principal by the identifier that outsiders see."""
-    query = select(principals.c.id).where(principals.c.public == public)
+    query = select(principals.c.id).where(principals.c.public == sought(public))
     number = connection.execute(query).scalar_one_or_none()
     if number is None:
         raise InvalidParameter("id", public, "somebody this ledger knows")

@@ -17,6 +17,15 @@ def plain(parameter: str, value: object) -> str:
     return value
 
 
+def sought(value: str) -> str:
+    """Return an identifier to look for; what no store could hold is looked for as nothing, which nobody has.
+
+    >>> sought("5f0a"), sought("5f\\0a")
+    ('5f0a', '')
+    """
+    return value if value.isprintable() else ""
+
+
 def composed(parameter: str, value: object) -> str:
     """Return a plain name with its letters composed (NFC): what looks the same is the same.
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from fastapi import Request
 
@@ -67,7 +68,8 @@ def once(
 def claimed(request: Request, caller: Caller, said: object) -> tuple[KeyClaim, Claimed | None]:
     """Claim the key of a request; return also what came before under it, which must have said the same."""
     body = json.dumps(said, sort_keys=True, default=str).encode()
-    place = f"{request.method} {request.url.path}"
+    # As it was sent: no store holds every character that an address can spell.
+    place = f"{request.method} {quote(request.url.path)}"
     key = idempotency_key(request)
     claim = KeyClaim(caller.principal.id, place, key, sha256(body).hexdigest())
     before = service_of(request).ledger.replies.claim(claim)

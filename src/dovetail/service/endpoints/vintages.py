@@ -59,7 +59,9 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
     caller, service = in_role(request, "curator"), service_of(request)
 
     def done() -> VintageForm:
+        # What may be refused comes first.
         served, label = service.visible(caller, name), composed("label", body.label)
+        version = None if body.version is None else composed("version", body.version)
         account = service.ledger.catalogue.account(served.entry.name)
         if any(each.label == label for each in account.vintages()):
             raise InvalidParameter("label", label, "a label that this dataset does not have yet")
@@ -68,8 +70,8 @@ def declare(name: str, body: NewVintage, request: Request) -> Reply[VintageForm]
         else:
             source = dict(check_form(body.source, service.settings))
             _declare_at(service, caller, served, label, source, body.complete)
-        if body.version is not None:
-            account.set_version(body.version, vintage=label, by=caller.name)
+        if version is not None:
+            account.set_version(version, vintage=label, by=caller.name)
         service.served.refresh(now=True)
         return _shown(service, caller, service.visible(caller, name), _found(account, label))
 
@@ -86,10 +88,12 @@ def change(name: str, label: str, body: VintageChanges, request: Request) -> Rep
     served = service.visible(caller, name)
     account = service.ledger.catalogue.account(served.entry.name)
     _found(account, label)
+    # Complete is for good, so a version that is refused must not leave it behind.
+    version = None if body.version is None else composed("version", body.version)
     if body.complete:
         account.complete_vintage(label, by=caller.name)
-    if body.version is not None:
-        account.set_version(body.version, vintage=label, by=caller.name)
+    if version is not None:
+        account.set_version(version, vintage=label, by=caller.name)
     return reply(_shown(service, caller, served, _found(account, label)))
 
 
