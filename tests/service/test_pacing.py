@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -137,6 +138,20 @@ def test_an_online_run_tells_at_a_tick(started: Any, looked: Any) -> None:
     assert house.ann.post(f"/v1/runs/{run}/answers", {"question": {"ask": "count"}}).status_code == 200
     assert len(found) > opened
     assert all(each["updates_left"] is None for _, runs in found for each in runs)
+
+
+def test_no_wait_for_a_tick_takes_a_thread_of_everything_else(started: Any, looked: Any) -> None:
+    """Forty questions to a run, which any analyst may send, kept a worker from telling that it is alive."""
+    house = started(declared=(PACED,))
+    found = looked(lambda: current_thread().name)
+    wish = {"columns": ["sex"], "queries": 10, "ways": 1, "spend": {"epsilon": "0.5"}}
+    run = house.ann.post("/v1/datasets/adult/runs", wish).json()["id"]
+    opened = len(found)
+    house.ann.post(f"/v1/runs/{run}/answers", {"question": {"ask": "count"}})
+    asked = len(found)
+    house.ann.post(ANSWERS, COUNT)
+    assert 0 < opened < asked < len(found)
+    assert all(name.startswith("answer") for _, name in found)
 
 
 @pytest.mark.parametrize(("passed", "waited"), [(0.1, 0.4), (0.4, 0.1), (0.7, 0.3)])

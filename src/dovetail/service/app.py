@@ -55,6 +55,7 @@ ROUTERS = (
     answers.router,
     plans.router,
     runs.router,
+    runs.answering,
     designer.router,
     people.router,
     curation.router,

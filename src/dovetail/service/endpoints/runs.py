@@ -43,7 +43,7 @@ from dovetail.service.reply_types import (
     RunOffer,
     Runs,
 )
-from dovetail.service.routing import KeyRoute
+from dovetail.service.routing import AnswerRoute, KeyRoute
 from dovetail.service.served_datasets import ServedDataset
 from dovetail.service.service import Service
 from dovetail.service.settings import Limits
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from dovetail.online.run_plan import RunPlan
 
 router = APIRouter(route_class=KeyRoute, tags=["Online runs"])
+# What waits for rows or for a tick must not take the threads of everything else.
+answering = APIRouter(route_class=AnswerRoute, tags=["Online runs"])
 _MOST_CELLS = 10**7
 _MOST_QUERIES = 10**9
 
@@ -91,7 +93,7 @@ def quoted(name: str, body: RunBody, request: Request) -> Reply[RunOffer]:
     return reply(_design(made, name, asker.vintages))
 
 
-@router.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
+@answering.post("/v1/datasets/{name}/runs", status_code=201, summary="Open a run")
 def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
     """A repeated request returns the same run, which is paid once."""
     idempotency_key(request)
@@ -119,7 +121,7 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Runs]:
     return reply({"runs": runs, "next": None})
 
 
-@router.post("/v1/runs/{public}/answers", summary="Ask a run")
+@answering.post("/v1/runs/{public}/answers", summary="Ask a run")
 def answered(public: str, body: RunQuestion, request: Request) -> Reply[RunAnswered]:
     """A repeated question gets the stored answer. The run is already paid: no question costs more."""
     idempotency_key(request)
