@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from fractions import Fraction
 from math import prod
 
 import numpy as np
@@ -89,6 +90,57 @@ def test_scales_are_settled_before_floats_run_out() -> None:
     for _ in range(100):
         hypothesis.multiply(Region.of((2, 2)), 1e10)
     assert hypothesis.count(top) == pytest.approx(50, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-100, 1e-20, 1e20, 1e100])
+def test_scales_are_settled_before_one_step_more_would_be_too_far(factor: float) -> None:
+    hypothesis = Hypothesis(np.array([[1.0, 2.0], [3.0, 4.0]]), 100)
+    top = Region.product((2, 2), {0: [True, False]})
+    for _ in range(40):
+        hypothesis.multiply(Region.of((2, 2)), factor)
+        assert 2.0**-200 < hypothesis._sum < 2.0**200
+        assert hypothesis.count(top) == pytest.approx(30, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e-9, 1e-17, 1e-25])
+@pytest.mark.parametrize("rest", [1.0, 1e-7, 1e-12])
+def test_what_is_left_is_right_where_nearly_everything_was_taken_away(rest: float, factor: float) -> None:
+    """Subtracted from the sum, nearly everything would leave roundings, or nothing at all to divide by."""
+    hypothesis = Hypothesis(np.array([3e9, 7e9, rest]), 1e10)
+    region = Region.product((3,), {0: [True, True, False]})
+    hypothesis.multiply(region, factor)
+    inside = Fraction(factor) * 10**10
+    expected = 10**10 * inside / (inside + Fraction(rest))
+    assert hypothesis.count(region) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_sums_are_added_up_anew_now_and_then() -> None:
+    """A thousand changes gather roundings, which would stay for ever."""
+    hypothesis = Hypothesis.uniform((2, 2), 100)
+    top = Region.product((2, 2), {0: [True, False]})
+    hypothesis._sum *= 1.01
+    for _ in range(999):
+        hypothesis.multiply(top, 1.0)
+    assert hypothesis.count(top) == pytest.approx(50 / 1.01)
+    hypothesis.multiply(top, 1.0)
+    assert hypothesis.count(top) == pytest.approx(50, rel=1e-12)
+
+
+def test_few_and_small_marginals_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief, "_KEPT_CELLS", 6)
+    monkeypatch.setattr(belief, "_MOST_KEPT", 2)
+    hypothesis = Hypothesis.uniform((2, 3, 4), 240)
+    for axes in ([0, 1], [1, 2], [0], [2]):
+        assert hypothesis.marginal(axes).sum() == pytest.approx(240)
+    assert set(hypothesis._kept) == {(0, 1), (0,)}
+    large, small = (
+        Region.product((2, 3, 4), {axis: [True] * size for axis, size in which.items()})
+        for which in ({1: 3, 2: 4}, {0: 2, 1: 3})
+    )
+    fresh = Hypothesis.uniform((2, 3, 4), 240)
+    for _ in range(2):
+        assert fresh.count(large) == fresh.count(small) == pytest.approx(240)
+    assert set(fresh._kept) == {(0, 1)}
 
 
 @settings(max_examples=30)

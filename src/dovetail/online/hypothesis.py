@@ -24,6 +24,8 @@ _KEPT_CELLS = 1 << 16
 _MOST_KEPT = 256
 # The scale is multiplied in before it leaves what floats hold well.
 _FAR = 2.0**200
+# Where so little is left of a sum, what was subtracted has taken too many of its digits.
+_LITTLE = 2.0**-16
 # So many cells are changed at once: a copy of them stays in the processor's cache.
 _BLOCK = 1 << 14
 
@@ -84,17 +86,18 @@ class Hypothesis:
         """Multiply the cells of a region, then give all cells the same total as before."""
         if not 0 < factor < np.inf:
             raise InvalidParameter("factor", factor, "a finite number above 0")
-        inside = self._raw_count(region)
+        inside, before = self._raw_count(region), self._sum
         self._multiply_cells(region, factor)
         self._sum += (factor - 1) * inside
         self._kept.clear()
         self._asked.clear()
         self.version += 1
-        if not 1 / _FAR < self._sum < _FAR or self.version % 1000 == 0:
+        if not max(1 / _FAR, _LITTLE * before) < self._sum < _FAR or self.version % 1000 == 0:
             self._renormalise()
 
     def _renormalise(self) -> None:
         """Multiply the scale in and add up anew, so that roundings do not gather."""
+        self._sum = float(np.sum(self.cells))
         self.cells *= self._scale
         self._sum = float(np.sum(self.cells))
 
