@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.answers.chart import Line
+from dovetail.answers.ranges import RangeEstimate
 
 
 def shown_interval(text: str) -> tuple[Fraction, Fraction]:
@@ -33,10 +34,31 @@ def test_the_interval_in_words_holds_as_the_interval_does_but_for_a_hundredth(
     low, high = value - below, value + (below if even else above)
     first, last = shown_interval(Line("a", value, low, high).amount())
     room = (high - low) / 100
-    assert first <= low + room
-    assert last >= high - room
+    shown_even = "±" in Line("a", value, low, high).amount()
+    assert first <= (low + room if shown_even else low)
+    assert last >= (high - room if shown_even else high)
     # Ends that are as good as even are shown by the larger one.
     assert last - first <= high - low + 2 * room + Fraction(1, 10**8) * abs(high)
+
+
+@given(
+    st.fractions(-(10**9), 10**9, max_denominator=1000),
+    st.fractions(0, 10, max_denominator=1000),
+    st.booleans(),
+)
+def test_no_form_of_an_interval_is_shorter_than_it(value: Fraction, half: Fraction, whole: bool) -> None:
+    """In a notebook, a mean from 1,234,567.6 to 1,234,568.4 was shown as 1,234,568 to 1,234,568."""
+    low, high = (round(value - half), round(value + half)) if whole else (value - half, value + half)
+    texts = (
+        " ".join(Line("", value, low, high).figures()),
+        str(RangeEstimate(value, low, high, Fraction(19, 20))).removesuffix("at 0.95)"),
+        str(RangeEstimate(float(value), float(low), float(high), Fraction(19, 20))).removesuffix("at 0.95)"),
+    )
+    for text in texts:
+        first, last = shown_interval(text)
+        slack = abs(low) * Fraction(1, 10**11), abs(high) * Fraction(1, 10**11)
+        assert first <= low + slack[0]
+        assert last >= high - slack[1]
 
 
 def test_digits_are_as_many_as_the_error_bar_is_worth() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.query.field import Field
+from dovetail.query.lattice import Lattice
 
 TABLE = {"age": [20, 40, 90], "cost": [0.5, 1.25, 7.0], "sex": ["F", "M", "F"]}
 SCHEMA = dv.Schema([dv.Column("age", "integer", low=17, high=30), dv.Column("cost", "number")])
@@ -45,3 +48,8 @@ def test_counts_and_sums_of_derived_values_have_nothing_to_say(session: dv.Sessi
 def test_a_select_says_it_once(session: dv.Session) -> None:
     answer = session.sql("SELECT SUM(age), AVG(age), COUNT(*) FROM data", noise=dv.Geometric(1))
     assert str(answer).count(AGES) == 1
+
+
+def test_bounds_are_said_to_the_last_digit() -> None:
+    pay = Lattice(Field("pay", "number"), 0, 12_345_678, Fraction(1, 100))
+    assert "those above 123,456.78 as 123,456.78, and all are rounded to multiples of 0.01;" in pay.clamping()

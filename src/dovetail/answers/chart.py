@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import floor, inf, log10
 from typing import Literal, TypeAlias
 
-from dovetail.exact.figures import figure, figure_up
+from dovetail.exact.figures import figure, figure_end, figure_up
 
 LONGEST_LABEL = 40
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
@@ -41,12 +41,21 @@ class Line:
         if self.words is not None:
             return self.words
         below, above = self.value - self.low, self.high - self.value
+        value, low, high = self.figures()
+        if abs(float(below - above)) <= 1e-9 * max(abs(float(self.high)), 1.0):
+            return f"{value} ± {figure_up(max(below, above))}"
+        return f"{value} ({low} to {high})"
+
+    def figures(self) -> tuple[str, str, str]:
+        """Return the value and the ends of its interval, which are rounded outward.
+
+        >>> Line("a", 1234568.0, 1234567.61, 1234568.42).figures()
+        ('1,234,568', '1,234,567.61', '1,234,568.42')
+        """
         size = max(abs(float(number)) for number in (self.value, self.low, self.high))
         digits = _digits(size, float(self.high - self.low))
-        if abs(float(below - above)) <= 1e-9 * max(abs(float(self.high)), 1.0):
-            return f"{figure(self.value, digits)} ± {figure_up(max(below, above))}"
-        shown = (figure(number, digits) for number in (self.value, self.low, self.high))
-        return "{} ({} to {})".format(*shown)
+        low, high = figure_end(self.low, digits, up=False), figure_end(self.high, digits, up=True)
+        return figure(self.value, digits), low, high
 
 
 def _digits(size: float, width: float) -> int:

@@ -104,9 +104,9 @@ def _listed_html(answer: ShownAnswer, most: int | None) -> str:
     rows = []
     for keys, value, bar in listed:
         cells = [escape(label(key)) for key in keys]
-        shown, low, high = map(constant, (value, bar.low, bar.high))
-        drawn = "" if isinstance(shown, date) else _bar_html(value, bar, top)
-        cells += [in_figures(shown), f"{in_figures(low)} to {in_figures(high)}", drawn]
+        moments = [str(each) for each in map(constant, (value, bar.low, bar.high)) if isinstance(each, date)]
+        shown, low, high = moments or Line("", value, bar.low, bar.high).figures()
+        cells += [shown, f"{low} to {high}", "" if moments else _bar_html(value, bar, top)]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     left = answer.size - len(listed)
     more = f"<p>... and {left:,} more cells</p>" if left else ""

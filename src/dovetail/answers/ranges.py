@@ -21,6 +21,7 @@ from dovetail.query.partitions import Steps, listed_axes
 from dovetail.query.times import constant_of, place_of, value_at
 
 from .answer import Answer
+from .chart import Line
 from .number_formats import label, plain_value
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ class RangeEstimate:
     level: Fraction
 
     def __str__(self) -> str:
-        shown = [
-            str(each) if isinstance(each, date) else f"{each:g}" for each in (self.value, self.low, self.high)
-        ]
-        return f"{shown[0]} ({shown[1]} to {shown[2]} at {probability_text(self.level)})"
+        ends = (self.value, self.low, self.high)
+        value, low, high = map(str, ends) if isinstance(self.value, date) else Line("", *ends).figures()
+        return f"{value} ({low} to {high} at {probability_text(self.level)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

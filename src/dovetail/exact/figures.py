@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, isinf
+from math import ceil, floor, isinf
+
+from .decimals import exact_number
 
 _TINY, _TINY_DIGITS = 1e-4, 3
 _LAST_DIGITS = Fraction(1, 10**12)
@@ -28,6 +30,16 @@ def figure(value: Fraction | float, digits: int = 6) -> str:
     return f"{near:.{_TINY_DIGITS}g}" if abs(near) < _TINY else f"{near:,.{digits}g}"
 
 
+def exact_figure(value: Fraction) -> str:
+    """Return a public number for reading, with all of its digits.
+
+    >>> exact_figure(Fraction("123456.78")), exact_figure(Fraction(1, 3)), exact_figure(Fraction(-5))
+    ('123,456.78', '1/3', '-5')
+    """
+    number = exact_number(value)
+    return f"{number:,f}" if isinstance(number, Decimal) else str(number)
+
+
 def figure_up(value: Fraction | float, digits: int = 6) -> str:
     """Return the half-width of an error bar for reading, as `figure` does, but rounded up.
 
@@ -36,10 +48,30 @@ def figure_up(value: Fraction | float, digits: int = 6) -> str:
     >>> figure_up(Fraction(4, 3)), figure_up(12344.1, 4), figure_up(3.0000000000000004)
     ('1.33334', '12,345', '3')
     """
-    exact = Fraction(value) * (1 - _LAST_DIGITS)
-    if exact >= 10 ** (digits - 1):
-        return figure(Fraction(ceil(exact)), digits)
-    context = Context(prec=digits if exact >= _TINY else _TINY_DIGITS, rounding=ROUND_CEILING)
+    return figure_end(value, digits, up=True)
+
+
+def figure_end(value: Fraction | float, digits: int = 6, *, up: bool) -> str:
+    """Return an end of an interval for reading, as `figure` does, but rounded outward: `up` or down.
+
+    What a float's last digits add is left out.
+
+    >>> figure_end(Fraction(4, 3), up=True), figure_end(Fraction(4, 3), up=False)
+    ('1.33334', '1.33333')
+    >>> figure_end(-12344.9, 4, up=True), figure_end(2.9999999999999996, up=False)
+    ('-12,344', '3')
+    """
+    if isinstance(value, float) and isinf(value):
+        return figure(value)
+    if value == int(value):
+        return figure(value, digits)
+    exact = Fraction(value)
+    exact += abs(exact) * _LAST_DIGITS * (-1 if up else 1)
+    if abs(exact) >= 10 ** (digits - 1):
+        return figure(Fraction(ceil(exact) if up else floor(exact)), digits)
+    context = Context(
+        prec=digits if abs(exact) >= _TINY else _TINY_DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR
+    )
     return figure(Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))), digits)
 
 

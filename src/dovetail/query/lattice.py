@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from dovetail.exact.figures import figure
+from dovetail.exact.figures import exact_figure
 
 from .field import Field, read_column
 
@@ -32,9 +32,9 @@ class Lattice:
         >>> print(Lattice(Field("age", "integer"), 17, 90, Fraction(1)).clamping())
         Values of age below 17 count as 17, and those above 90 as 90; the error bars do not cover that.
         """
-        low, high = figure(self.low * self.step), figure(self.high * self.step)
+        low, high = exact_figure(self.low * self.step), exact_figure(self.high * self.step)
         whole = self.field.kind == "integer" and self.step == 1
-        steps = "" if whole else f", and all are rounded to multiples of {figure(self.step)}"
+        steps = "" if whole else f", and all are rounded to multiples of {exact_figure(self.step)}"
         return (
             f"Values of {self.field.name} below {low} count as {low}, and those above {high} as {high}"
             f"{steps}; the error bars do not cover that."
