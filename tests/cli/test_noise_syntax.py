@@ -143,3 +143,21 @@ def test_zeta_is_not_shown_where_it_is_epsilon(run) -> None:
 def test_an_infinite_loss_is_said_in_words_and_null_in_json(run) -> None:
     assert "infinite" in run("noise", "gaussian:4").stdout
     assert json.loads(run("noise", "gaussian:4", "--json").stdout)["gaussian:4"]["epsilon"] is None
+
+
+def test_no_cost_is_shown_below_what_it_is(run) -> None:
+    text = "mixture:0.2,1,5"
+    exact = json.loads(run("noise", text, "--queries", "10", "--json").stdout)[text]
+    costs = {
+        "average: zeta  ": "zeta",
+        "Rényi divergence": "renyi_2",
+        "10 answers, average": "zeta_all_at_most",
+        "10 answers: epsilon": "epsilon_at_delta",
+        "chance of a larger loss": "chance_of_more",
+    }
+    lines = run("noise", text, "--queries", "10").stdout.splitlines()
+    for label, name in costs.items():
+        (line,) = [line for line in lines if label in line]
+        assert exact[name] * (1 - 1e-11) <= float(line.split()[-1]) <= exact[name] * 1.001, name
+    (row,) = [line for line in run("compare", text, "geometric:1").stdout.splitlines() if text in line]
+    assert float(row.split()[2]) >= dv.privacy_loss(dv.GeometricMixture("0.2", 1, 5)).zeta

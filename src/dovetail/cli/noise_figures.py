@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from .terminal import number
+from .terminal import number, privacy_cost
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise
@@ -48,7 +48,8 @@ class NoiseFigures:
 
     def shown(self) -> list[str]:
         """Return the figures for reading, in order."""
-        return [number(value) for value in astuple(self)]
+        within, mean_error, *costs = astuple(self)
+        return [number(within), number(mean_error), *map(privacy_cost, costs)]
 
 
 def change(own: float, standard: float) -> str:
@@ -61,4 +62,4 @@ def change(own: float, standard: float) -> str:
     words = (
         "the same" if abs(share) < 0.0005 else f"{abs(share) * 100:.2g} % {'less' if share < 0 else 'more'}"
     )
-    return f"{number(own)} instead of {number(standard)}: {words}"
+    return f"{privacy_cost(own)} instead of {privacy_cost(standard)}: {words}"

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import isinf
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -155,3 +156,14 @@ def number(value: float, digits: int = 4) -> str:
     from dovetail.exact.figures import figure
 
     return figure(value, digits)
+
+
+def privacy_cost(value: float) -> str:
+    """Return what something costs in privacy, for a table: an upper bound, so it is rounded up.
+
+    >>> privacy_cost(0.32811), privacy_cost(float("inf"))
+    ('0.3282', 'infinite')
+    """
+    from dovetail.exact.figures import upper_figure
+
+    return "infinite" if isinf(value) else upper_figure(value)

@@ -10,7 +10,7 @@ from math import exp, inf
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import Real
-from dovetail.exact import float_up
+from dovetail.exact.balls import times_up
 from dovetail.exact.decimals import finite
 from dovetail.exact.figures import upper_figure
 from dovetail.noise import IntegerNoise, PiecewiseGeometric, StaircaseNoise
@@ -83,7 +83,7 @@ class Design:
         """Return a JSON-ready form; null means without bound."""
         together = {
             "epsilon": finite(self.total.epsilon),
-            "zeta_at_most": finite(_times(self.loss.zeta, self.queries)),
+            "zeta_at_most": finite(times_up(self.loss.zeta, self.queries)),
         }
         if self.point is not None:
             epsilon, delta = self.point
@@ -284,11 +284,6 @@ def _least_quantile(task: Task) -> Certified | None:
             return best if last is None or last.noise.quantile_abs(level) > bar else last
         best = better
     return best
-
-
-def _times(bound: float, uses: int) -> float:
-    """Return so many times an upper bound, rounded up."""
-    return bound if bound == inf else float_up(uses * Fraction(bound))
 
 
 def explanation(design: Design) -> str:

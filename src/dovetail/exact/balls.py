@@ -102,6 +102,15 @@ def float_up(value: Fraction | float) -> float:
     return nextafter(number, inf) if number < value else number
 
 
+def times_up(bound: float, uses: int) -> float:
+    """Return so many times an upper bound, rounded up.
+
+    >>> times_up(0.1, 3), times_up(inf, 2)
+    (0.30000000000000004, inf)
+    """
+    return bound if bound == inf else float_up(uses * Fraction(bound))
+
+
 def float_down(value: Fraction | float) -> float:
     """Return the largest float that is not above the value.
 

@@ -11,7 +11,7 @@ from dovetail.check import integer
 from dovetail.cli.noise_syntax import EXAMPLES, read_noise, spelled
 from dovetail.cli.options import Json, Plot, examples
 from dovetail.cli.output_options import check_picture
-from dovetail.cli.terminal import number, printable, stdout, table, working
+from dovetail.cli.terminal import number, printable, privacy_cost, stdout, table, working
 from dovetail.errors import InvalidParameter
 
 
@@ -63,9 +63,10 @@ def compare(
     shown = table("noise, as scaled", *heads, numbers=len(heads))
     for row in comparison.rows:
         name = (row.name if row.noise is None else spelled(row.noise)) + ("" if row.matched else " *")
-        figures = (row.epsilon, row.zeta, row.mean_abs, row.variance**0.5, row.within_95)
+        costs = (row.epsilon, row.zeta)
+        errors = (row.mean_abs, row.variance**0.5, row.within_95)
         more = [] if row.chance_of_more is None else [upper_figure(row.chance_of_more, 2)]
-        shown.add_row(printable(name), *map(number, figures), *more)
+        shown.add_row(printable(name), *map(privacy_cost, costs), *map(number, errors), *more)
     screen.print(shown)
     if comparison.rows[0].chance_of_more is not None:
         screen.print("larger loss: the probability that the loss of all queries exceeds that epsilon")

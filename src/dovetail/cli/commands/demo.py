@@ -12,7 +12,7 @@ from dovetail.cli.error_report import worded
 from dovetail.cli.noise_figures import NoiseFigures, change
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.options import examples
-from dovetail.cli.terminal import number, say, stdout, table, working
+from dovetail.cli.terminal import privacy_cost, say, stdout, table, working
 from dovetail.errors import BudgetExceeded, InvalidParameter
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _how_strict() -> str:
     return (
         f"An epsilon near {EPSILON} is a weak guarantee. That is the price of {QUERIES} answers with so "
         f"small an error; within ±{WIDER} instead of ±{WITHIN}, they would cost epsilon "
-        f"{number(wider.total.epsilon_at(DELTA))}.\n"
+        f"{privacy_cost(wider.total.epsilon_at(DELTA))}.\n"
     )
 
 

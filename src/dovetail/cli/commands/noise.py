@@ -10,7 +10,7 @@ import typer
 from dovetail.check import integer, positive
 from dovetail.cli.noise_syntax import EXAMPLES, FORMS, read_noise
 from dovetail.cli.options import Json, Queries, Sensitivity, examples, listing
-from dovetail.cli.terminal import number, printable, stdout, table
+from dovetail.cli.terminal import number, printable, privacy_cost, stdout, table
 
 if TYPE_CHECKING:
     from dovetail.noise import Noise
@@ -26,6 +26,8 @@ _EPILOG = examples(
 )
 
 Figures = dict[str, float | None]
+# The figures that say how large a noise is; all others are what it costs, at most.
+_ERRORS = ("mean_abs", "std", "within", "half", "most", "nearly_all", "entropy")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,7 +57,7 @@ def noise(
         typer.echo(json.dumps(named, indent=1))
         return
     rows = {
-        key: (label, [_cell(each[key]) for each in named.values()])
+        key: (label, [_cell(key, each[key]) for each in named.values()])
         for key, label in _labels(float(reach), step, uses, delta).items()
     }
     if rows["zeta"][1] == rows["epsilon"][1]:
@@ -75,6 +77,7 @@ def noise(
 
 def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: str) -> Figures:
     """Return what the command shows of one noise."""
+    from dovetail.exact.balls import times_up
     from dovetail.exact.decimals import finite
     from dovetail.privacy import privacy_loss
 
@@ -93,7 +96,7 @@ def figures(noise: Noise, within: Any, sensitivity: int, queries: int, delta: st
         "zeta": finite(loss.zeta),
         "renyi_2": finite(loss.renyi(2)),
         "epsilon_all": finite(together.epsilon),
-        "zeta_all_at_most": finite(queries * loss.zeta),
+        "zeta_all_at_most": finite(times_up(loss.zeta, queries)),
         "epsilon_at_delta": finite(epsilon_at_delta),
         "chance_of_more": 0.0 if finite(epsilon_at_delta) is None else together.above(epsilon_at_delta),
     }
@@ -124,5 +127,7 @@ def _labels(within: float, sensitivity: int, queries: int, delta: str) -> dict[s
     }
 
 
-def _cell(value: float | None) -> str:
-    return "infinite" if value is None else number(value)
+def _cell(key: str, value: float | None) -> str:
+    if value is None:
+        return "infinite"
+    return number(value) if key in _ERRORS else privacy_cost(value)
