@@ -88,3 +88,8 @@ def test_a_design_says_how_it_is_used(run) -> None:
     wide = run("design", "--epsilon", "6", "--sensitivity", "10").stdout
     assert "release DATA" not in wide
     assert "in Python" in wide
+
+
+@pytest.mark.parametrize("words", [("--probability", "0.99"), ("--cells", "5")])
+def test_what_says_more_about_an_accuracy_is_refused_without_one(run, words: tuple[str, ...]) -> None:
+    assert "--within" in run("design", "--epsilon", "1", *words, code=2).stderr

@@ -148,3 +148,20 @@ def test_a_statement_for_each_analyst(run, clinic: str) -> None:
     shown = run("ledger", "statements", clinic).stdout
     assert "ann about visits: 1 answered, 0 failed" in shown
     assert "remains  epsilon 0.3 of epsilon at most 0.5" in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("analysts", "--role", "curator"),
+        ("analysts", "--address", "ann@example.org"),
+        ("analysts", "--erase", "ann", "--role", "analyst"),
+        ("keys", "--expires", "2127-01-31"),
+        ("revoke", "--key", "abcdefghij", "--dataset", "visits"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(run, clinic: str, words: tuple[str, ...]) -> None:
+    refused = run("ledger", words[0], clinic, *words[1:], code=2)
+    assert words[-2] in refused.stderr
+    with Ledger.open(clinic) as ledger:
+        assert [each.name for each in ledger.people.all()] == ["ann"]

@@ -34,6 +34,25 @@ def test_a_wrong_schema_is_named(run, people: Path, tmp_path: Path) -> None:
     run("schema", "confirm", "other.toml", "region", code=2)
 
 
+def test_all_that_is_declared_is_listed(run, tmp_path: Path) -> None:
+    columns = {
+        "age": ("integer", "low = 0", "from 0"),
+        "rent": ("number", "high = 0.5", "to 0.5"),
+        "pay": ("number", 'decimal = ","\nmissing_words = ["NA", "-"]', "decimal commas"),
+        "who": ("text", 'kind = "id"', "identifies persons"),
+        "city": ("text", 'values = ["Bern"]\nother = "elsewhere"', "1 value: Bern, others are 'elsewhere'"),
+    }
+    listed = [f'[columns.{name}]\ntype = "{kind}"\n{said}\n' for name, (kind, said, _) in columns.items()]
+    (tmp_path / "all.toml").write_text(
+        'schema = "dovetail.schema/1"\nzone = "Europe/Zurich"\n' + "".join(listed)
+    )
+    lines = run("schema", "check", "all.toml").stdout.splitlines()
+    for name, (_, _, shown) in columns.items():
+        assert shown in next(line for line in lines if line.split()[:1] == [name])
+    assert "None" not in "".join(lines)
+    assert any("Europe/Zurich" in line for line in lines)
+
+
 def test_a_ledger_is_created_shown_verified_and_exported(run, people: Path) -> None:
     assert "epsilon at most 1" in run("ledger", "create", "people.csv", "--budget", "epsilon=1").stdout
     run("release", "people.csv", "--where", "age > '40'", "--within", "10")

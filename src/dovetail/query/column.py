@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from dovetail.check import choice, rational
 from dovetail.errors import InvalidParameter
+from dovetail.errors.values import exact_text
 
 from .field import KINDS, MOST_CELLS, Constant, Field
 
@@ -80,19 +82,28 @@ class Column:
         >>> Column("age", "integer", low=0, high=120, step=1).in_words()
         'integer, from 0 to 120 in steps of 1'
         """
-        parts = [self.type]
-        if self.low is not None or self.high is not None:
-            ends = [f"from {self.low}"] * (self.low is not None) + [f"to {self.high}"] * (
-                self.high is not None
-            )
-            parts.append(" ".join(ends) + (f" in steps of {self.step}" if self.step is not None else ""))
+        declared = self.declared_in_words()
+        parts = [f"{self.type}, {declared}" if declared else self.type]
+        return "; ".join([*parts, *([] if self.reviewed else ["to be reviewed"])])
+
+    def declared_in_words(self) -> str:
+        """Return what is declared beside the type.
+
+        >>> Column("pay", "number", low="0.5", decimal=",", missing_words=["NA"]).declared_in_words()
+        'from 0.5, with decimal commas, no value where it says NA'
+        """
+        ends = {"from": self.low, "to": self.high, "in steps of": self.step}
+        bounds = [f"{word} {_plain(value)}" for word, value in ends.items() if value is not None]
+        parts = [" ".join(bounds)] if bounds else []
         if self.values is not None:
             some = ", ".join("(missing)" if value is None else str(value) for value in self.values[:_SHOWN])
             more = ", ..." if len(self.values) > _SHOWN else ""
             parts.append(f"{len(self.values):,} value{'s' * (len(self.values) != 1)}: {some}{more}")
         parts += [f"others are {self.other!r}"] if self.other is not None else []
         parts += ["identifies persons"] if self.kind == "id" else []
-        return "; ".join([", ".join(parts), *([] if self.reviewed else ["to be reviewed"])])
+        parts += ["with decimal commas"] if self.decimal == "," else []
+        parts += [f"no value where it says {' or '.join(self.missing_words)}"] if self.missing_words else []
+        return ", ".join(parts)
 
     def _check_reading(self) -> None:
         if self.decimal is not None:
@@ -111,6 +122,11 @@ class Column:
             raise InvalidParameter(
                 name, getattr(self, name), f"left out for a {self.type} column", f"Column {self.name}."
             )
+
+
+def _plain(value: Constant) -> str:
+    """Return a value as a curator would write it."""
+    return exact_text(value, exponent=True) if isinstance(value, Fraction) else str(value)
 
 
 def public_values(reader: Field, values: object) -> tuple[Constant | None, ...]:

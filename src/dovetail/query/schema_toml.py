@@ -160,18 +160,13 @@ def _listed(values: list[Any], key: str = "values") -> str:
     return f"{key} = [\n" + "".join(f"  {_written(value)},\n" for value in values) + "]\n"
 
 
-def plain(value: Any) -> str:
-    """Return a value as a curator would write it."""
-    return exact_text(value, exponent=True) if isinstance(value, Fraction) else str(value)
-
-
 def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Fraction):
-        return text if "/" not in (text := plain(value)) else f'"{text}"'
+        return text if "/" not in (text := exact_text(value, exponent=True)) else f'"{text}"'
     if isinstance(value, date | datetime):
         return value.isoformat()
     # JSON's escapes are TOML's too; only DEL is not escaped by json.

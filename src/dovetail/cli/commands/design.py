@@ -12,6 +12,7 @@ from dovetail.cli import options as o
 from dovetail.cli.noise_syntax import spelled
 from dovetail.cli.output_options import check_picture
 from dovetail.cli.terminal import indented, printable, say, stdout, working
+from dovetail.errors import InvalidQuery
 
 _EPILOG = o.examples(
     "dovetail design --within 5 --queries 20 --delta 1e-6",
@@ -22,7 +23,8 @@ _EPILOG = o.examples(
 _IN_PYTHON = "in Python, as noise= of a query with this sensitivity; --noise takes the noise of a count"
 
 Cells: TypeAlias = Annotated[
-    str, typer.Option(metavar="NUMBER", help="How many answers must be within the error at once.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="How many answers must be within the error at once; 1 if left out."),
 ]
 Delta: TypeAlias = Annotated[
     str | None,
@@ -64,7 +66,7 @@ def add_to(app: typer.Typer) -> None:
 def design(
     within: o.Within = None,
     probability: o.Probability = None,
-    cells: Cells = "1",
+    cells: Cells = None,
     epsilon: o.Epsilon = None,
     delta: Delta = None,
     zeta: Zeta = None,
@@ -86,6 +88,10 @@ def design(
     from dovetail.designer import design as search
 
     check_picture(plot)
+    if within is None and (probability is not None or cells is not None):
+        raise InvalidQuery(
+            "--probability and --cells say more about --within.", "Add --within, for example 5."
+        )
     with working("Searching ..."):
         designed = search(
             epsilon=epsilon,
@@ -93,7 +99,7 @@ def design(
             zeta=zeta,
             within=within,
             probability=probability or "0.95",
-            cells=integer("cells", cells, low=1),
+            cells=1 if cells is None else integer("cells", cells, low=1),
             queries=integer("queries", queries, low=1),
             minimise=_measure(minimise),
             max_epsilon=max_epsilon,

@@ -79,8 +79,12 @@ def add_to(group: typer.Typer) -> None:
 def analysts(
     place: Place,
     add: Annotated[str | None, typer.Option(metavar="NAME", help="Add somebody.")] = None,
-    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.ANALYST,
-    address: Annotated[str | None, typer.Option(metavar="TEXT", help="Where to reach them.")] = None,
+    role: Annotated[
+        Role | None, typer.Option(help="With --add, what they may do; analyst if left out.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With --add, where to reach them.")
+    ] = None,
     erase: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Remove a name and address for good; the record keeps a number."),
@@ -88,9 +92,11 @@ def analysts(
     table: Table = None,
 ) -> None:
     """List the people in the ledger, add somebody, or erase a name."""
+    if add is None and (role is not None or address is not None):
+        raise InvalidQuery("--role and --address belong to --add.", "Add --add NAME, or leave them out.")
     with open_ledger(place, table) as book:
         if add is not None:
-            book.people.add(add, role.value, address=address)
+            book.people.add(add, (role or Role.ANALYST).value, address=address)
         if erase is not None:
             book.people.erase(erase)
         shown = rows_of("no.", "name", "role", "address")
@@ -144,6 +150,8 @@ def keys(
     table: Table = None,
 ) -> None:
     """List the keys, or make one: it is printed once and stored nowhere."""
+    if new is None and expires is not None:
+        raise InvalidQuery("--expires belongs to --new.", "Add --new NAME, or leave it out.")
     with open_ledger(place, table) as book:
         if new is not None:
             typer.echo(book.people.make_key(new, expires=_moment(expires)).text)
@@ -190,6 +198,8 @@ def revoke(
     """Revoke a key or a grant, from the next request on."""
     if (key is None) == (granted is None):
         raise InvalidQuery("One thing is revoked at a time.", "Add --key ID or --grant NAME.")
+    if key is not None and dataset is not None:
+        raise InvalidQuery("A key is for every dataset.", "Leave --dataset out, or add --grant NAME.")
     with open_ledger(place, table) as book:
         if key is not None:
             book.people.revoke_key(key)

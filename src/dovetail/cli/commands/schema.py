@@ -16,10 +16,11 @@ from dovetail.cli.terminal import table as rows_of
 from dovetail.errors import DataError
 
 if TYPE_CHECKING:
-    from dovetail.query import Column, Schema
+    from dovetail.query import Schema
 
 File: TypeAlias = Annotated[str, typer.Argument(metavar="SCHEMA", help="The TOML file of the schema.")]
 _SHOWN = 5
+_UNDECLARED = "no values: give bins or keys in each query"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -125,27 +126,15 @@ def _listed(schema: Schema) -> object:
         shown.add_row(
             printable(column.name),
             column.type,
-            printable(_declared(column)),
+            printable(column.declared_in_words() or _UNDECLARED),
             "yes" if column.reviewed else "no",
         )
     for name, text in schema.derived:
         shown.add_row(printable(name), "derived", printable(text), "yes")
-    if schema.encoding is not None:
-        shown.add_row("", "encoding", printable(schema.encoding), "")
+    for word, said in (("encoding", schema.encoding), ("zone", schema.zone)):
+        if said is not None:
+            shown.add_row("", word, printable(said), "")
     for lookup in schema.lookups:
         columns = ", ".join(lookup.columns())
         shown.add_row(printable(lookup.name), "lookup", printable(f"by {lookup.key}: {columns}"), "yes")
     return shown
-
-
-def _declared(column: Column) -> str:
-    if column.values is not None:
-        first = ", ".join("(missing)" if value is None else str(value) for value in column.values[:_SHOWN])
-        more = len(column.values) - _SHOWN
-        return f"{len(column.values)} values: {first}" + (f" and {more} more" if more > 0 else "")
-    from dovetail.query.schema_toml import plain
-
-    bounds = f"from {plain(column.low)} to {plain(column.high)}" if column.low is not None else ""
-    step = f"in steps of {plain(column.step)}" if column.step is not None else ""
-    said = " ".join(part for part in (bounds, step) if part) or "no values: give bins or keys in each query"
-    return said + (", with decimal commas" if column.decimal == "," else "")
