@@ -1,7 +1,6 @@
 """Write the page of every command from the commands themselves: `python docs/commands.py`."""
 
 import inspect
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +44,16 @@ def _described(name: str, command: Any, heading: str = "##") -> list[str]:
 
 def _row(option: Any) -> str:
     default = option.default
-    one_of = "/".join(one.value for one in type(default)) if isinstance(default, Enum) else ""
-    value = option.metavar or one_of
+    value = option.metavar or _one_of(option)
     shown = "" if default in (None, False) else f" Default: {default}."
     names = "/".join((option.opts[0], *option.secondary_opts))
     return f"| `{f'{names} {value}'.strip()}` | {_cell(option.help)}{shown} |"
+
+
+def _one_of(option: Any) -> str:
+    """Return the words that an option takes, where they are listed; Typer calls that by two names."""
+    kind = getattr(option, "type_descriptor", None) or getattr(option, "type", None)
+    return "/".join(str(getattr(one, "value", one)) for one in getattr(kind, "choices", None) or ())
 
 
 def _cell(text: str) -> str:
