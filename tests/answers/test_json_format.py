@@ -51,6 +51,15 @@ def asked(session: dv.Session) -> list[Answer]:
     ]
 
 
+def test_words_in_any_script_are_written_as_they_are(tmp_path: Path) -> None:
+    schema = dv.Schema([dv.Column("place", "text", values=["Łódź", "東京"])])
+    rows = pyarrow.table({"place": ["Łódź", "東京"]})
+    with dv.Session(rows, name="r", budget=dv.Budget.pure(1), ledger=tmp_path / "l", schema=schema) as opened:
+        text = opened.histogram("place", noise=dv.Geometric(1)).to_json()
+    assert "Łódź" in text
+    assert "東京" in text
+
+
 def test_every_answer_keeps_the_published_schema_and_comes_back_whole(session: dv.Session) -> None:
     for answer in asked(session):
         text = answer.to_json()

@@ -173,6 +173,12 @@ def test_pictures_are_drawn(answer: dv.MarginalsAnswer) -> None:
     assert ax.get_xlabel() == "a"
     assert [text.get_text() for text in ax.get_xticklabels()] == ["x", "y", "(missing)"]
     assert len(answer.plot().axes) == 3
+    # Ages go down and the values of a across; asked for the other way round, it is the other way round.
+    down, across = (np.asarray(each.images[0].get_array()) for each in (ax, answer.plot("a", "age")))
+    table = answer.table("a", "age").to_pydict()
+    assert down.shape == (3, 3)
+    assert np.array_equal(down, across.T)
+    assert across.ravel().argmax() == int(np.argmax(table["value"]))
 
 
 @pytest.mark.parametrize(

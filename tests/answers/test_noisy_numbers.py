@@ -19,7 +19,13 @@ from dovetail.privacy import Charge, Remaining
 from dovetail.query import Column, Count, Histogram, Mean, Schema, Sum
 from dovetail.query.queries import Query
 
-TABLE = Schema([Column("k", "text", values=["a", "b", "c"]), Column("x", "number")]).table()
+TABLE = Schema(
+    [
+        Column("k", "text", values=["a", "b", "c"]),
+        Column("k2", "text", values=["u", "v"]),
+        Column("x", "number"),
+    ]
+).table()
 WHEN = datetime(2026, 1, 31, tzinfo=UTC)
 NOISE = GeometricMixture("0.2", 1, 5)
 
@@ -161,6 +167,23 @@ def test_signs_turn_with_their_intervals() -> None:
     assert ((-a).value, (-a).interval()) == (-100, (-high, -low))
     assert ((7 - a).value, (7 - a).interval()) == (-93, (7 - high, 7 - low))
     assert (a - a - a).interval() == (-high, -low)
+
+
+def test_a_plain_number_is_divided_by_a_noisy_one() -> None:
+    """6/a lies within 6 over the ends of a's interval, but for the share of the chance that steps take."""
+    made, (low, high) = 6 / HISTOGRAM["a"], HISTOGRAM["a"].interval()
+    assert made.exact == Fraction(6, 100)
+    assert made.interval() == pytest.approx((6 / high, 6 / low), rel=0.02)
+    with pytest.raises(TypeError):
+        _ = "6" / HISTOGRAM["a"]
+
+
+def test_cells_of_one_column_have_plain_keys_and_those_of_two_have_pairs() -> None:
+    both = answer(Histogram("k", "k2"), *[(number,) for number in range(6)])
+    assert [key for key, _ in HISTOGRAM.items()] == ["a", "b", "c"]
+    assert [key for key, _ in both.items()] == [(one, two) for one in "abc" for two in "uv"]
+    assert [number.value for _, number in both.items()] == list(range(6))
+    assert [(key, number.value) for key, number in answer(Count(), (7,)).items()] == [((), 7)]
 
 
 @pytest.mark.parametrize("level", ["0.3", "0.6", "0.85", "0.99"])

@@ -14,7 +14,7 @@ SESSION = ("test_session.py", "test_session_plans.py", "test_session_prices.py")
 # What is mutated, by package, and the tests that should notice.
 GUARDS: dict[str, tuple[str, ...]] = {
     "privacy": ("privacy", *THROUGHOUT[:1]),
-    "pricing": ("pricing", "query/measures", "answers/test_payment.py", *THROUGHOUT),
+    "pricing": ("pricing", "query/measures", "answers/test_payment.py", *SESSION[1:], *THROUGHOUT),
     "query/measures": ("query/measures", "workloads", "answers", *THROUGHOUT),
     "release": ("release", *SESSION, "attack/test_compare.py", "pricing", *THROUGHOUT),
     "ledger": ("ledger", "attack/test_ledger_bytes.py", *THROUGHOUT[1:]),

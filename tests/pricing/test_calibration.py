@@ -20,7 +20,7 @@ from dovetail.pricing.sensitivity import moves
 from dovetail.pricing.stretching import scaled_noises
 from dovetail.privacy import Budget, Charge, PrivacyLoss, privacy_loss
 from dovetail.privacy.normal import normal_sigma
-from dovetail.query import Column, Count, Histogram, Mean, Schema, Sum
+from dovetail.query import Column, Count, Histogram, Mean, Schema, Sum, Variance
 from dovetail.query.neighbours import NEIGHBOURS
 
 TABLE = Schema([Column("x", "number"), Column("k", "text", values=["a", "b"])]).table()
@@ -171,6 +171,9 @@ def test_where_delta_gains_nothing_the_worst_case_is_paid() -> None:
     spend = Budget.approximate(1, "1e-6")
     assert noises_composed([Count().checked(TABLE)], spend, "add-remove") is None
     assert noises_composed([Count().checked(TABLE)] * 4, spend, "add-remove") is None
+    # Variances would gain much, but counts would err more than at their share of the price.
+    uneven = [*[Count()] * 6, *[Variance("x", low=0, high=10, step=1)] * 3]
+    assert noises_composed([each.checked(TABLE) for each in uneven], spend, "add-remove") is None
     assert (
         noises_composed([Count().checked(TABLE)] * 50, Budget.approximate(1, "1e-19"), "add-remove") is None
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import loss_oracle as oracle
 from dovetail.privacy import privacy_loss
-from dovetail.privacy.atoms import common_unit, log_sum_up, on_steps, on_values, spread
+from dovetail.privacy.atoms import _mean_of, common_unit, log_sum_up, on_steps, on_values, spread
 from loss_oracle import geometric_noises, never_below_and_close
 
 
@@ -70,6 +70,17 @@ def test_equal_losses_become_one_atom_whose_mass_is_not_below_the_sum() -> None:
                 assert 0 <= mpmath.mpf(float(log_mass)) - exact <= 1e-14
     assert on_steps(steps, np.log(masses), Fraction(1, 3), infinite=0.01).worst == inf
     assert on_values(steps / 3.0, np.log(masses), Fraction(2, 3), infinite=0.01).worst == inf
+
+
+@pytest.mark.parametrize("terms", [1, 1000, 2**17])
+def test_the_error_of_a_mean_covers_every_order_in_which_its_terms_are_added(terms: int) -> None:
+    """Added one by one, n terms of one sign lose at most n - 1 half units of the last place of their sum."""
+    values, log_masses = np.linspace(1.0, 2.0, terms), np.full(terms, -np.log(terms))
+    total, error = _mean_of(values, log_masses)
+    least = 64 * 2.0**-53 + (terms - 1) * 2.0**-53
+    assert total * least <= error <= total * 1000 * least
+    turned, same = _mean_of(-values, log_masses)
+    assert (turned, same) == (-total, error)
 
 
 @pytest.mark.parametrize("size", [-5.0, -100.0, -700.0])

@@ -197,6 +197,24 @@ def test_what_remains_of_delta_is_half_of_it_once_something_is_spent() -> None:
     assert budget.remaining(many).delta == Fraction(4, 10**7)
 
 
+def test_a_delta_that_is_used_up_to_the_last_unit_leaves_the_rest_of_epsilon() -> None:
+    budget, spent = Budget.approximate(1, "1e-6"), Charge.approximate("0.3", "1e-6")
+    left = budget.remaining(spent)
+    assert (left.epsilon, left.delta) == (Fraction("0.7"), 0)
+    assert budget.allows(spent, Charge.approximate("0.7"))
+    assert budget.remaining(spent + Charge.approximate(0, "1e-18")).epsilon == 0
+
+
+def test_what_remains_is_told_in_the_currency_of_the_budget() -> None:
+    charge = Charge.rounded_up(epsilon="0.5", zeta="0.125", renyi=None)
+    left = Budget.zeta("0.5", max_epsilon=2).remaining(charge)
+    assert str(left) == "zeta 0.375, epsilon 1.5"
+    assert str(Budget.pure(2).remaining(charge)) == "epsilon 1.5"
+    approximate = Budget.approximate(2, "1e-6").remaining(Charge.approximate("0.5", "6e-7"))
+    assert str(approximate) == "epsilon 1.5, delta 4e-7"
+    assert repr(left) == "<remaining: zeta 0.375, epsilon 1.5>"
+
+
 @pytest.mark.parametrize("sigma", [60, 20, 6])
 def test_what_remains_beside_a_renyi_curve_is_admitted_and_one_unit_more_is_not(sigma: int) -> None:
     budget, spent = Budget.approximate(1, "1e-6"), privacy_loss(DiscreteGaussian(sigma)).charge()

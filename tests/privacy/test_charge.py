@@ -76,6 +76,12 @@ def test_infinite_losses_are_kept_as_none_and_stay_infinite():
     assert charge.times(0) == Charge.zero()
 
 
+@pytest.mark.parametrize("wrong", [-1, True, 2.0, "2"])
+def test_a_charge_is_taken_a_whole_number_of_times(wrong: object) -> None:
+    with pytest.raises(InvalidParameter, match="uses"):
+        Charge.approximate(1).times(wrong)  # type: ignore[arg-type]
+
+
 def test_no_other_figure_exceeds_the_worst_case():
     charge = Charge.rounded_up(epsilon=1, zeta=3, renyi=lambda order: 5)
     assert charge.zeta_units == 10**9

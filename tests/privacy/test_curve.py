@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import exp, inf, nextafter
 
 import mpmath
 import numpy as np
@@ -64,6 +64,15 @@ def test_a_curve_without_losses_is_its_constant() -> None:
     empty = Curve(np.empty(0), np.empty(0), 0.25, 0.5)
     assert empty.delta(1) == empty.above(1) == 0.25
     assert [empty.epsilon(delta) for delta in (0.2, 0.25, 0.3, 1.0)] == [inf, 0.5, 0.5, 0.5]
+
+
+def test_a_delta_of_the_whole_mass_needs_no_epsilon_to_the_last_digit() -> None:
+    """One of these is the mass itself: the epsilon that is looked for lies endlessly far to the left."""
+    one = curve([(1.0, -2.0)], 0.0)
+    delta = exp(-2.0) * (1 + one._excess) * (1 - 2.0**-48)
+    for _ in range(200):
+        delta = nextafter(delta, 1)
+        assert one.epsilon(delta) == 0
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.3])

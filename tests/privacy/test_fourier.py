@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, log
+from itertools import product
+from math import exp, log, prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,8 @@ from dovetail.noise import Geometric
 from dovetail.privacy import fourier, privacy_loss
 from dovetail.privacy.atoms import LossRanges, on_steps
 from dovetail.privacy.composition import OneWay
-from dovetail.privacy.fourier import Tilted
+from dovetail.privacy.fourier import LossLattice, Tilted
+from dovetail.privacy.spectrum import Factor
 
 LATTICE: Any = SimpleNamespace(step=0.5, blur=0.0)
 
@@ -41,6 +43,23 @@ def test_a_curve_divides_the_tilt_out_of_masses_and_of_what_lies_beyond(tilt: fl
 def test_what_lies_before_a_window_weighs_as_much_as_at_the_start(tilt: float, start: float) -> None:
     curve = window(tilt, before=1e-3).curve(0.0, start)
     assert curve.delta(4.0) == pytest.approx(1e-3 * exp(-1.0 - tilt * start), rel=1e-9)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.7, -1.5])
+def test_moments_and_ends_of_a_lattice_are_those_of_its_sums(tilt: float) -> None:
+    """Two losses of one kind and three of another: all sums, one by one."""
+    kinds = [({-2: 0.3, 1: 0.5, 4: 0.2}, 2), ({0: 0.9, 3: 0.1}, 3)]
+    factors = [Factor(np.array(list(law)), np.log(list(law.values())), uses) for law, uses in kinds]
+    lattice = LossLattice(0.25, tuple(factors))
+    drawn = list(product(*(law.items() for law, uses in kinds for _ in range(uses))))
+    sums = np.array([sum(step for step, _ in draw) for draw in drawn]) * 0.25
+    masses = np.array([prod(mass for _, mass in draw) for draw in drawn]) * np.exp(tilt * sums)
+    total, weights = masses.sum(), masses / masses.sum()
+    mean = weights @ sums
+    assert lattice.moments(tilt) == pytest.approx((log(total), mean, weights @ (sums - mean) ** 2))
+    assert lattice.log_moment(tilt) == pytest.approx(log(total))
+    assert lattice.support == (sums.min() / 0.25, sums.max() / 0.25)
+    assert lattice.widest == 6 * 0.25
 
 
 @pytest.mark.parametrize("outside", ["before", "beyond"])

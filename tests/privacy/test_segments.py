@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, TruncatedGeometric, TruncatedLaplace
 from dovetail.privacy import privacy_loss
 from dovetail.privacy.clamped import clamped_loss
@@ -25,6 +26,23 @@ def test_what_the_moved_noise_cannot_give_is_counted_from_above(rate: str, bound
             weights.values()
         )
         assert 0 <= mpmath.mpf(loss.forward.parts[0][0].infinite) - exact < 1e-12
+
+
+@pytest.mark.parametrize(("rate", "shift"), [("3", 300), ("0.2", 4000), ("25", 40)])
+def test_outcomes_far_out_are_listed_with_no_less_than_their_chance(rate: str, shift: int) -> None:
+    """A loss of rate·(shift - 2k) belongs to outcome k alone, down to a chance of exp(-1000)."""
+    atoms = privacy_loss(Geometric(rate), sensitivity=shift).forward.parts[0][0]
+    assert atoms.steps is not None
+    assert atoms.unit is not None
+    with mpmath.workdps(40):
+        step = mpmath.exp(-mpmath.mpf(rate))
+        share = mpmath.log((1 - step) / (1 + step))
+        listed = zip(atoms.steps.tolist(), atoms.log_masses.tolist(), strict=True)
+        for number, log_mass in listed:
+            place = (shift - number * atoms.unit / Fraction(rate)) / 2
+            if 0 < place < shift:
+                exact = share - mpmath.mpf(rate) * int(place)
+                assert 0 <= mpmath.mpf(log_mass) - exact <= (64 - 4 * exact) * mpmath.mpf(2) ** -50
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -67,6 +85,12 @@ def test_a_truncated_noise_that_is_clamped_gives_each_side_what_the_other_cannot
         for way, mine, other in ((loss.forward, *shown), (loss.backward, *shown[::-1])):
             exact = mpmath.fsum(mass for place, mass in mine.items() if place not in other)
             assert 0 <= mpmath.mpf(way.infinite()) - exact < 1e-12
+
+
+@pytest.mark.parametrize(("count", "shift"), [(-1, 1), (3, 0), (3, "0.5")])
+def test_a_clamped_count_is_a_count_and_one_row_moves_it(count: int, shift: int) -> None:
+    with pytest.raises(InvalidParameter):
+        clamped_loss(Geometric(1), count, sensitivity=shift)
 
 
 @pytest.mark.parametrize(

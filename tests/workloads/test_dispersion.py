@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -75,6 +76,55 @@ def test_a_count_that_noise_made_too_low_is_taken_as_the_fewest_rows(
     _, total, squares = numbers(values, -3, 9)
     truth = float(np.var(values, ddof=int(sample)))
     assert PRECISE[sample].variance(released, total, squares) == pytest.approx(truth, abs=1e-9)
+
+
+class Asked:
+    """A noise that notes which chance its bar was asked for."""
+
+    def __init__(self) -> None:
+        self.chances: list[Fraction] = []
+
+    def error_bound(self, chance: Fraction) -> Fraction:
+        self.chances.append(chance)
+        return Fraction(4)
+
+
+def test_the_chances_to_miss_add_up_to_the_one_that_is_given() -> None:
+    """Both ratios miss, and of a sample's variance the number of rows."""
+    for sample in (False, True):
+        rows = Asked()
+        estimated = DispersionEstimates(rows, Geometric(1), Geometric(1), 10, "0.2", sample)  # type: ignore[arg-type]
+        if sample:
+            assert estimated._row_bar == 4
+        assert [estimated._means.chance, estimated._squares.chance] == [estimated._each] * 2
+        assert 2 * estimated._each + sum(rows.chances) == Fraction("0.2")
+
+
+@pytest.mark.parametrize("sample", [False, True])
+@pytest.mark.parametrize(
+    "released",
+    [(60, 30, -900), (60, -350, 3000), (9, 60, 500), (200, 0, -16_000), (3, 9, 40), (400, 3600, 30_000)],
+)
+def test_an_interval_is_that_of_all_means_squares_and_rows_within_theirs(
+    released: tuple[int, int, int], sample: bool
+) -> None:
+    """A search over a fine grid of the means, and every number of rows."""
+    width = 10
+    noises = [Geometric("0.9").stretched(shift) for shift in shifts(width)]
+    estimated = DispersionEstimates(*noises, width=width, chance=0.2, sample=sample)
+    count, total, squares = released
+    mean, ratio = estimated._means.interval(total, count), estimated._squares.interval(squares, count)
+    bar = int(noises[0].error_bound("0.02"))
+    rows = np.arange(max(count - bar, 2), max(count + bar, 2) + 1)
+    factors = rows / (rows - 1) if sample else np.ones(1)
+    means = np.append(np.linspace(mean.low, mean.high, 2001), 0.0 if mean.low < 0 < mean.high else mean.low)
+    second = (np.array([ratio.low, ratio.high]) + width**2) / 2
+    every = np.maximum(second[:, None] - means**2, 0) / 4
+    found = estimated.interval(*released)
+    assert found.low == pytest.approx(every.min() * factors.min(), abs=1e-9)
+    assert found.high == pytest.approx(every.max() * factors.max(), abs=1e-9)
+    deviation = estimated.deviation_interval(*released)
+    assert (deviation.low**2, deviation.high**2) == pytest.approx((found.low, found.high))
 
 
 @pytest.mark.parametrize("sample", [False, True])

@@ -98,6 +98,10 @@ def test_replacements_in_tables_are_covered(wanted: MarginalWorkload, kind: Kind
     (cover,) = (listed(pattern) for pattern in replacement_patterns(kind, wanted))
     for one, other in product(rows(wanted), rows(wanted)):
         assert moved(strategy, one, other) <= cover
+    # And no wider than it must: a row that differs in every column moves all of it.
+    assert max(
+        sum(moved(strategy, one, other).values()) for one, other in product(rows(wanted), rows(wanted))
+    ) == sum(cover.values())
 
 
 @pytest.mark.parametrize("wanted", TINY)

@@ -152,9 +152,12 @@ def test_isotonic_regression_makes_cumulative_counts_rise() -> None:
 
 
 def test_several_quantiles_share_the_chance() -> None:
-    found = released(TABLES["spread"] * 100, TREE, Geometric("0.4"))
-    together = found.quantiles(["0.25", "0.5", "0.75"], 0.06)
-    assert together[1] == found.quantile("0.5", 0.02)
+    tree, qs = Tree(500, (1, 10)), ("0.25", "0.5", "0.75")
+    found = RangeEstimates(tree, Geometric("0.05"), tree.counts(np.full(500, 3)))
+    together = found.quantiles(qs, "0.06")
+    assert together == [found.quantile(q, "0.02") for q in qs]
+    assert all(one.low < other.low for one, other in zip(together, found.quantiles(qs, "0.6"), strict=True))
+    assert found.quantiles([], "0.06") == []
 
 
 def test_an_empty_table_may_be_empty_and_a_full_one_not() -> None:
@@ -241,6 +244,7 @@ def test_ranges_lie_within_the_cells() -> None:
             with pytest.raises(InvalidParameter, match=name):
                 ask(first, last)
     assert found.count(0, 9) == pytest.approx(found.count(0, 4) + found.count(5, 9))
+    assert found.count(9, 9) == pytest.approx(found.count(0, 9) - found.count(0, 8))
 
 
 def test_a_quantile_of_another_kind_is_refused() -> None:

@@ -33,8 +33,6 @@ class Curve:
     @cached_property
     def _log_deltas(self) -> Floats:
         """ln of the sum at epsilon = value_j, without the constant: a sum of positive terms only."""
-        if len(self.values) == 1:
-            return np.array([-inf])
         with np.errstate(divide="ignore"):  # losses closer than floats are
             steps = np.log(-np.expm1(-np.diff(self.values)))
         gains = self._log_slopes[1:] + steps

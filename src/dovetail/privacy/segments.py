@@ -292,8 +292,6 @@ def _unit(losses: list[PieceOverlap]) -> Fraction | None:
         assert anchor is not None
         growth = segment.p.slope - segment.q.slope
         numbers += [segment.p.intercept - segment.q.intercept + growth * anchor, growth]
-        if segment.low is not None and segment.high is not None:
-            numbers.append(numbers[-2] + growth * (segment.high - segment.low))
     return common_unit(numbers)
 
 

@@ -54,6 +54,12 @@ def in_engine(held: list[tuple[str, ...]], asked: CheckedQuery) -> list[int]:
         engine.close()
 
 
+def test_whose_cells_are_not_counted_has_one() -> None:
+    for cells, columns, most in ((2, ("ward",), 2), (None, (), 1)):
+        persons = question(4, cells, columns).persons
+        assert persons == Persons(Field("id", "text"), 4, most)
+
+
 def test_the_engine_counts_as_by_hand() -> None:
     asked = question(2, 2)
     for held in ([], [("x",)], [("x", "x", "y")] * 2 + [("else",)], [("x", "y", "z"), ("z",), ("y", "y")]):

@@ -55,6 +55,13 @@ def test_an_interval_holds_the_sum_as_often_as_it_says_and_hardly_more(
     assert min(width) > alone.high - alone.low
 
 
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_sum_that_is_written_down_is_read_as_it_was(centred: bool) -> None:
+    measure = replace(Sum("x", low=-3, high=10, step="0.5").checked(TABLE).measure, centred=centred)
+    assert Total.from_dict(measure.to_dict(), ()) == measure
+    assert ("centred" in measure.to_dict()) is centred
+
+
 @pytest.mark.parametrize(
     ("low", "high", "effect"),
     [

@@ -45,6 +45,20 @@ def values(group: str = "ab") -> list[int]:
     return sorted(x for x, k, _ in ROWS if k in group)
 
 
+def test_no_range_has_fewer_rows_than_none(tmp_path: Path) -> None:
+    """The ends of an interval are cut off at 0, and nothing else is."""
+    with opened(tmp_path) as session:
+        answer = session.ranges("x", noise=Geometric("0.02"))
+        whole = answer._tree(())
+        seen = set()
+        for place in range(100):
+            low, high = whole.interval(place, place, Fraction(1, 2))
+            found = answer.range(place, place, level="0.5")
+            assert (found.low, found.high) == (max(low, 0), max(high, 0))
+            seen |= {low < 0, low > 0 or high < 0}
+        assert seen == {True, False}
+
+
 def test_ranges_count_what_lies_in_them(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         answer = session.ranges("x", noise=QUIET)
