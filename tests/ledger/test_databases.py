@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
@@ -352,3 +354,20 @@ def test_a_writer_holds_the_file_from_its_beginning_and_a_reader_does_not(tmp_pa
     with writing.begin():
         pass
     engine.dispose()
+
+
+def test_a_process_with_a_thousand_open_files_keeps_its_connection(postgres_url: str) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 1500
+    if hard != resource.RLIM_INFINITY and hard < most:
+        pytest.skip("this system lets nobody open so many files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    with ExitStack() as open_files:
+        open_files.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1100):
+            open_files.enter_context(open(os.devnull))
+        with Ledger.create(postgres_url) as ledger:
+            account = ledger.account("visits", budget=Budget.pure(1))
+            for body in ("one", "two"):
+                account.reserve(asked(body))
+            assert account.spent() == TENTH.times(2)

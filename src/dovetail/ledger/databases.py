@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import select
 import sqlite3
 from math import inf
 from pathlib import Path
-from select import select
 from time import monotonic
 from typing import Any
 
@@ -169,7 +169,16 @@ def still_there(connection: Connection) -> bool:
 
 def _in_touch(driver: Any, info: Any) -> bool:
     """Tell whether a server was asked a moment ago and has said nothing since: unasked, it says good-bye."""
-    return monotonic() - info.get(_USED, -inf) < _RECENT and not select([driver.fileno()], [], [], 0)[0]
+    return monotonic() - info.get(_USED, -inf) < _RECENT and not _has_said(driver.fileno())
+
+
+def _has_said(descriptor: int) -> bool:
+    """Tell whether something can be read from a connection; whatever its number is, unlike with `select`."""
+    if not hasattr(select, "poll"):  # Windows, where numbers have no such limit
+        return bool(select.select([descriptor], [], [], 0)[0])
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _limiting(patience: float, how: str) -> str:
