@@ -371,3 +371,19 @@ def test_a_process_with_a_thousand_open_files_keeps_its_connection(postgres_url:
             for body in ("one", "two"):
                 account.reserve(asked(body))
             assert account.spent() == TENTH.times(2)
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, float("nan"), float("inf"), True, None, "soon", 1e15, 10**400, 86_401]
+)
+@pytest.mark.parametrize("name", ["patience", "lease"])
+def test_a_time_that_no_database_can_count_is_refused(location: str, name: str, value: object) -> None:
+    Ledger.create(location).close()
+    with pytest.raises(InvalidParameter, match=name):
+        Ledger.open(location, **{name: value})  # type: ignore[arg-type]
+
+
+def test_the_longest_times_work_in_every_store(location: str) -> None:
+    Ledger.create(location).close()
+    with Ledger.open(location, patience=86_400, lease=86_400) as ledger:
+        ledger.account("visits", budget=Budget.pure(1)).reserve(asked())

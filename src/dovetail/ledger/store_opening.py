@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from dovetail.check import positive
+from dovetail.check import positive, within
 from dovetail.errors import InvalidParameter
 
 from .chain import Head
@@ -20,6 +20,7 @@ from .witness import Witness
 PATIENCE = 30.0
 # Seconds after which a reservation without an answer may be taken over.
 LEASE = 600.0
+_LONGEST = 86_400
 
 
 def prepared_store(
@@ -30,8 +31,7 @@ def prepared_store(
     copy: bool = False,
 ) -> tuple[Store, Head | None]:
     """Return the store, with its witness file, and the head that was noted."""
-    positive("patience", patience, "Give seconds, such as 30.")
-    positive("lease", lease, "Give seconds, such as 600.")
+    waits, lasts = seconds("patience", patience), seconds("lease", lease)
     noted: Head | None = witness if isinstance(witness, Head) else None
     file: Witness | None = None
     if isinstance(witness, str):
@@ -41,7 +41,18 @@ def prepared_store(
             file = Witness(Path(witness))
     elif isinstance(witness, Path):
         file = Witness(witness)
-    return Store(location, patience, file, timedelta(seconds=lease), copy), noted
+    return Store(location, waits, file, timedelta(seconds=lasts), copy), noted
+
+
+def seconds(name: str, value: object) -> float:
+    """Return how long somebody waits, or a lease lasts: a day at most, which databases can count.
+
+    >>> seconds("lease", "0.5")
+    0.5
+    """
+    fix = "Give seconds, such as 30."
+    positive(name, value, fix)
+    return float(within(name, value, 0, _LONGEST, fix))
 
 
 def create_store(store: Store) -> bool:

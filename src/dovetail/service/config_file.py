@@ -9,10 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from dovetail.check import integer, positive
+from dovetail.check import integer
 from dovetail.engines import Source
 from dovetail.engines.source import is_address
 from dovetail.errors import DataError, InvalidParameter
+from dovetail.ledger.store_opening import seconds
 from dovetail.privacy import Budget
 from dovetail.query import Schema
 
@@ -70,7 +71,7 @@ def read_settings(path: Path, **over: Any) -> Settings:
     plain = ("host", "behind_proxy", "port", "workers", "threads", "metrics_port")
     made |= {name: service[name] for name in plain if name in service}
     if "lease" in service:
-        made["lease"] = float(positive("lease", service["lease"], "Seconds, such as 600."))
+        made["lease"] = seconds("lease", service["lease"])
     for name in ("tls_certificate", "tls_key"):
         if name in service:
             made[name] = here / service[name]
@@ -174,7 +175,7 @@ def _limits(said: Mapping[str, Any]) -> Limits:
             parsed_rate(str(value))
             read[name] = str(value)
         elif name in ("patience", "body_seconds"):
-            read[name] = float(positive(name, value, "Seconds, such as 10."))
+            read[name] = seconds(name, value)
         else:
             read[name] = integer(name, value, low=1)
     return Limits(**read)
