@@ -10,6 +10,7 @@ import pytest
 from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerBusy, LedgerError, RequestConflict
 from dovetail.errors.remedies import AskForLess
 from dovetail.ledger import DatasetAccount, Ledger, chain
+from dovetail.ledger import account as accounts
 from dovetail.privacy import Budget, Charge
 from dovetail.release.account import Account, Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
@@ -256,3 +257,54 @@ def test_the_secret_is_fixed_and_never_leaves(account: DatasetAccount, ledger: L
     assert ledger.account("other", budget=Budget.pure(1)).secret != secret
     for kind in ("csv", "json"):
         assert secret.hex() not in ledger.export(kind)
+
+
+def test_a_tick_is_waited_for_and_one_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(accounts, "sleep", waited.append)
+    for now in (100.0, 101.5, 102.0, 105.0):
+        monkeypatch.setattr(accounts, "monotonic", lambda now=now: now)
+        accounts.wait_for_tick(100.0, 2.0)
+    assert waited == [2.0, 0.5, 2.0, 1.0]
+
+
+def test_whatever_becomes_of_a_paced_reservation_is_recorded_at_its_tick(
+    account: DatasetAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[tuple[float, float]] = []
+    monkeypatch.setattr(accounts, "wait_for_tick", lambda begun, tick: waited.append((begun, tick)))
+    paced = account.paced(2.5)
+    begun = []
+    for number in range(3):
+        made = paced.reserve(asked(f"count {number}"))
+        assert isinstance(made, Reservation)
+        begun.append((made.begun, 2.5))
+        if number == 0:
+            paced.settle(made, "7")
+        elif number == 1:
+            paced.fail(made, "no rows")
+        else:
+            paced.settle_with_standing(made, "8")
+    assert waited == begun
+    assert account.paced(None) is account
+    made = account.reserve(asked("more"))
+    assert isinstance(made, Reservation)
+    account.settle(made, "9")
+    assert len(waited) == 3
+
+
+def test_what_was_interrupted_is_closed_as_such_and_stays_charged(
+    account: DatasetAccount, ledger: Ledger
+) -> None:
+    account.reserve(asked("first", public="a" * 32))
+    account.reserve(asked("second", public="b" * 32))
+    account.abandon("a" * 32)
+    account.abandon("c" * 32)
+    account.abandon("a" * 32)
+    assert [entry.state for entry in ledger.show().entries if entry.charge] == [
+        "failed",
+        "reserved, no answer",
+    ]
+    assert "stopped on the way" in ledger.export("json")
+    assert account.spent() == TENTH + TENTH
+    ledger.verify()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.online import ResponseCurve
-from dovetail.online.firing import Beyond, FiringSteps, worst_step
+from dovetail.online.firing import Beyond, FiringSteps, Within, _convex, _listed, _places, worst_step
 from dovetail.online.response_tables import FLOOR, WHOLE
 
 
@@ -176,3 +176,66 @@ def test_where_a_failure_leads_far_the_chord_is_above_the_curve_and_close(gamma:
         for p, q in zip(steps.p, steps.q, strict=True)
     )
     assert exact <= beyond.best(gamma, heights) <= exact + 1e-7
+
+
+@pytest.mark.parametrize("following", [0.0, 0.2, 0.7])
+@pytest.mark.parametrize("gamma", [0.3, 1.0, 1.004])
+def test_where_a_failure_stays_in_its_cell_the_bound_solves_for_itself(
+    gamma: float, following: float
+) -> None:
+    """H = p - gamma·q + (1 - p)·((1 - share)·H + share·H_next), share being how far a failure leads."""
+    chances = [Fraction(1), Fraction(9999, 10000), Fraction(1, 2), Fraction(499, 1000), Fraction(498, 1000)]
+    steps = FiringSteps.of(tuple(int(chance * WHOLE) for chance in chances))
+    step = 0.01
+    within, beyond = Within.of(steps, step), Beyond.of(steps, step)
+    assert (len(within.fires), len(beyond.p)) == (2, 1)
+    exact = Fraction(0)
+    for p, q in pairwise(chances[2:]):
+        share = ((1 - q) / (1 - p) - 1) / Fraction(expm1(step))
+        height = (p - Fraction(gamma) * q + (1 - p) * share * Fraction(following)) / (p + (1 - p) * share)
+        exact = max(exact, height)
+    found = within.best(gamma, following)
+    assert found == pytest.approx(float(exact), rel=1e-5)
+    # A curve that falls lies higher to the left, where failures are taken to lead.
+    assert found >= float(exact) or following > exact
+
+
+def test_a_failure_leads_as_many_whole_places_as_it_raises_gamma() -> None:
+    chances = [Fraction(1), Fraction(9, 10), Fraction(1, 2), Fraction(2, 5), Fraction(3999, 10000)]
+    steps = FiringSteps.of(tuple(int(chance * WHOLE) for chance in chances))
+    step = 0.05
+    expected = [1] + [int(log((1 - q) / (1 - p)) / step) for p, q in pairwise(chances[1:])]
+    assert _places(steps, step).tolist() == expected
+    assert min(expected) == 0
+
+
+@pytest.mark.parametrize("kind", ["renyi", "pure"])
+def test_a_long_curve_costs_hardly_more_than_its_best_adversary(kind: str) -> None:
+    """Nearly all of its steps stay in their cells; the adversary repeats one test for ever, or stops."""
+    curve = ResponseCurve.renyi("0.02", 12) if kind == "renyi" else ResponseCurve.pure("0.2")
+    loss = curve.loss().forward
+    for share in (0.1, 0.5, 0.9):
+        gamma = exp(share * float(loss.worst()))
+        reached = max(float(best([pair], Fraction(gamma), 40)) for pair in chance_pairs(curve)[:12])
+        assert reached - 1e-12 <= loss._profile.delta(share * float(loss.worst())) <= reached * 1.25 + 0.02
+
+
+def test_the_hull_is_the_lower_one_and_exact() -> None:
+    xs, heights = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 6.0]), np.array([1.0, 0.5, 0.5, 0.125, 0.125, 0.0])
+    kept_x, kept_y = _convex(xs, heights)
+    assert kept_x == [0, 1, 3, 6]
+    assert kept_y == [1, Fraction(1, 2), Fraction(1, 8), 0]
+
+
+def test_a_polygon_is_the_curve_of_the_list_that_it_becomes() -> None:
+    """At a corner x the list has E (1 - x/exp(L))+ of just the height there."""
+    xs = [Fraction(0), Fraction(1, 2), Fraction(1), Fraction(3, 2)]
+    ys = [Fraction(1), Fraction(11, 20), Fraction(1, 5), Fraction(0)]
+    atoms = _listed(xs, ys, log(1.5))
+    masses, values = np.exp(atoms.log_masses), np.asarray(atoms.values)
+    assert len(values) == 3
+    for x, y in zip(xs, ys, strict=True):
+        assert float(np.sum(masses * np.maximum(1 - float(x) / np.exp(values), 0))) == pytest.approx(float(y))
+    assert atoms.unmatched == pytest.approx(0.1)
+    assert atoms.ranges is not None
+    assert (values - np.log([0.5, 1.0, 1.5]) >= 0).all()

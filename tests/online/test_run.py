@@ -53,7 +53,7 @@ ALL = Region.product(SHAPE, {0: [True, True, False], 1: [True, False, True, True
 def test_an_answer_from_tables_has_the_interval_of_the_unbiased_estimate() -> None:
     run = Run.from_base(measured_base(2), truth)
     found = run.answer(PAIR)
-    assert found.origin == "base"
+    assert (found.origin, run.asked) == ("base", 1)
     low, high = found.interval("0.95")
     assert round(low) <= found.value <= round(high)
     assert found.interval("0.95") == run.base.estimate(PAIR).interval("0.95")

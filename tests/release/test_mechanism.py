@@ -63,6 +63,20 @@ def test_arrays_near_64_bits_are_added_in_python(
     assert cell == tuple(a + b for a, b in zip(true, drawn, strict=True))
 
 
+@pytest.mark.parametrize("kind", [tuple, np.array])
+def test_what_was_drawn_is_added(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = iter(range(1, 100))
+
+    def drawn(_noise: Any, shape: Any) -> Any:
+        size = int(np.prod(shape))
+        return np.array([next(numbers) for _ in range(size)]).reshape(shape)
+
+    monkeypatch.setattr(mechanism, "sample", drawn)
+    components = [Component("level", COUNTED, 2), Component("sum", COUNTED, 1)]
+    cells = noised([kind((100, 200, 300)), kind((400, 500, 600))], components, [Geometric(1)] * 2).cells
+    assert cells == ((101, 202, 305), (403, 504, 606))
+
+
 def itself(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row[:-1]
 

@@ -15,7 +15,14 @@ from dovetail.answers import Answer, Quote
 from dovetail.answers.payment import Payment
 from dovetail.answers.quote import Standing
 from dovetail.engines import Source, connect
-from dovetail.errors import BudgetExceeded, DataError, InvalidParameter, InvalidQuery, LedgerError
+from dovetail.errors import (
+    AccessRefused,
+    BudgetExceeded,
+    DataError,
+    InvalidParameter,
+    InvalidQuery,
+    LedgerError,
+)
 from dovetail.errors.remedies import AskForLess
 from dovetail.ledger.new_account import NewAccount
 from dovetail.noise import Geometric, GeometricMixture
@@ -186,6 +193,19 @@ def test_an_answer_that_could_not_be_stored_is_not_shown_and_the_error_says_what
     with pytest.raises(LedgerError, match="a retry of the same request does not pay again"):
         desk(memory).answer([Count()], Payment(noise=NOISE, request="a"))
     assert memory.answers == {}
+
+
+def test_who_lost_the_right_meanwhile_is_refused_and_not_told_to_try_again() -> None:
+    memory = Memory()
+
+    def refuse(*_given: object) -> None:
+        raise AccessRefused("You have no valid grant for this dataset.", "Nothing was spent.")
+
+    memory.settle_with_standing = refuse  # type: ignore[method-assign,assignment]
+    with pytest.raises(AccessRefused) as refused:
+        desk(memory).answer([Count()], Payment(noise=NOISE, request="k"))
+    assert "retry" not in str(refused.value)
+    assert "no answer could be stored" not in str(refused.value)
 
 
 def test_a_plan_with_too_few_answers_for_its_first_question_is_not_paid() -> None:

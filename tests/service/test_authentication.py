@@ -71,6 +71,12 @@ def test_what_is_no_key_is_nobody(ledger: Ledger, given: str) -> None:
     assert refused(request(authorization=given), ledger, SETTINGS, None)
 
 
+def test_a_key_comes_as_a_bearer_of_it(ledger: Ledger) -> None:
+    key = str(ledger.people.make_key("ann").text)
+    for given in (f"Basic {key}", key, f"Bearer{key}"):
+        assert refused(request(authorization=given), ledger, SETTINGS, None)
+
+
 def test_a_token_is_for_the_provider_and_a_key_is_not(ledger: Ledger) -> None:
     tokens: Any = Tokens()
     caller = caller_of(request(authorization="Bearer token"), ledger, SETTINGS, tokens)

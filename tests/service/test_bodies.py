@@ -153,8 +153,11 @@ def test_a_body_asks_one_thing() -> None:
 
 def test_the_same_words_are_the_same_noise_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Known noises are few, however many are described."""
+    monkeypatch.setattr(bodies, "_noises", {})
     monkeypatch.setattr(bodies, "_MOST_NOISES", 3)
-    assert read_noise(dict(NOISE)) is read_noise(dict(NOISE))
+    known = read_noise(dict(NOISE))
+    read_noise({**NOISE, "rates": ["1/7"]})
+    assert read_noise(dict(NOISE)) is known
     for number in range(1, 20):
         assert read_noise({**NOISE, "rates": [f"1/{number}"]}) == Geometric(Fraction(1, number))
         assert len(bodies._noises) <= 3
@@ -202,3 +205,15 @@ def test_an_idempotency_key_has_1_to_200_printable_characters(key: str, fits: bo
         with pytest.raises(Refused) as caught:
             idempotency_key(request)
         assert caught.value.status == 400
+
+
+def test_a_request_that_changes_something_needs_an_idempotency_key() -> None:
+    with pytest.raises(Refused) as caught:
+        idempotency_key(Request({"type": "http", "headers": []}))
+    assert (caught.value.status, caught.value.code) == (400, "missing-idempotency-key")
+
+
+def test_a_budget_without_an_epsilon_is_said_to_need_one() -> None:
+    with pytest.raises(InvalidParameter, match="with an epsilon") as refused:
+        read_budget("budget", {"delta": "1e-6"})
+    assert refused.value.parameter == "budget"

@@ -262,7 +262,7 @@ def test_another_site_cannot_use_the_cookie_of_a_browser() -> None:
         (None, "a=b", "dovetail_session=xyz"),
         (None, "Bearer x"),
         (None, "same-origin", "same-site", "cross-site", "none"),
-        (None, OWN, FOREIGN, "null"),
+        (None, OWN, FOREIGN, "null", f"{FOREIGN}://localhost"),
     ):
         said = {"cookie": cookie, "authorization": key, "sec-fetch-site": site, "origin": origin}
         status, _, _ = Gate().sent({name: each for name, each in said.items() if each}, method=method)

@@ -65,7 +65,9 @@ def test_a_good_token_is_somebody(trusting: Any) -> None:
     "said",
     [
         {"iss": "https://evil.example"},
+        {"iss": None},
         {"aud": "another"},
+        {"aud": None},
         {"exp": int(time()) - 3600},
         {"exp": None},
         {"nbf": int(time()) + 3600},

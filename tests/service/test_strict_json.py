@@ -23,6 +23,14 @@ def test_a_body_may_be_as_deep_as_said_and_no_deeper(body: bytes, depth: int) ->
         assert caught.value.status == 413
 
 
+def test_a_body_is_bounded_in_depth_before_it_is_read() -> None:
+    assert read_json(b"[[],[],[]]", 2) == [[], [], []]
+    for body, depth in ((b"[[],[],[]]", 1), (b"[[], [[]]]", 2), (b"[[][][][[[", 3), (b"[" * 10**5, 32)):
+        with pytest.raises(Refused) as caught:
+            read_json(body, depth)
+        assert (caught.value.status, caught.value.code) == (413, "too-large")
+
+
 def test_strings_without_an_end_are_looked_at_once() -> None:
     """One reaches to the end of the body. To look for its end again from each quotation mark in it took half
     an hour, and whoever may send a body, even before signing in, could stop a worker with it.
