@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dovetail.ledger import Ledger
     from dovetail.online import OnlineDesign
     from dovetail.online.durable_run import Online
+    from dovetail.online.run_plan import RunPlan
+    from dovetail.online.session_runs import RunRequest
     from dovetail.query.sql import Selection
 
 _log = logging.getLogger("dovetail.session")
@@ -265,19 +267,28 @@ class Session(MarginalMethods):
         written since, because its answers are about the rows at that time. A row counts if it has a cell in
         every column: declared values, or `bins`.
         """
-        from dovetail.online.durable_run import RunSession
         from dovetail.online.session_runs import RunRequest
+
+        asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
+        return self._opened_run(asked, None)
+
+    def _opened_run(self, asked: RunRequest, again: RunPlan | None) -> Online:
+        from dovetail.online.durable_run import RunSession
 
         self._check_open()
         self._check_place()
-        asked = RunRequest(columns, queries, ways, bins, base, updates, spend, promise, most_cells)
         # Taken before a row is read: the run is never about an older state than this.
         known = (self._table, self._selection, self._state())
         asker = RunSession(self.source.name, self._releaser.analyst, *known)
         protected = (self._neighbours, self._persons)
-        return asked.open(
-            self._engine, self._account, asker, self._releaser.source, *protected, self._version
-        )
+        account, source = self._account, self._releaser.source
+        return asked.open(self._engine, account, asker, source, *protected, self._version, again)
+
+    def reopened(self, run: RunPlan) -> Online:
+        """Open a run that is paid for; one that would be another now is refused, and nothing is paid."""
+        from dovetail.online.session_runs import request_of
+
+        return self._opened_run(request_of(run), run)
 
     @property
     def plans(self) -> list[Plan]:

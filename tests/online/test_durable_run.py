@@ -215,7 +215,7 @@ def test_files_written_again_end_the_run_and_a_label_begins_another(tmp_path: Pa
             return run.plan.id, run.count("sex = 'f'").value
 
     first = asked()
-    with pytest.raises(LedgerError, match="when it was opened"):
+    with pytest.raises(LedgerError, match="written again after this run was opened"):
         asked()
     with dv.Session(data, schema=SCHEMA, ledger=place) as session:
         assert 2 <= session.remaining.epsilon < 2.01

@@ -47,7 +47,7 @@ def thresholds(connection: Connection, plan: int, committed: str) -> tuple[int, 
     row = run(connection, _RUN, {"of": plan}).first
     if row is None or commitment(row.above, row.below, bytes(row.nonce)) != committed:
         raise LedgerError(
-            f"The private thresholds of run {plan} are lost, so the run is over: drawing them "
+            "The private thresholds of this run are lost, so the run is over: drawing them "
             "again would be a release that nobody paid for.",
             "Open another run.",
         )

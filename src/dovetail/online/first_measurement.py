@@ -49,7 +49,7 @@ def first_measurement(
     request = Request(body, Charge.zero(), analyst, key=f"opening of run {plan.id}", plan=plan.id)
     given = _reserved(account, request)
     if isinstance(given, StoredAnswer):
-        _check_state(plan, json.loads(given.answer).get("state"), state)
+        _check_state(json.loads(given.answer).get("state"), state)
         return given.answer
     known = {} if state is None else {"state": state}
     answer = json.dumps(_measured(plan, truth) | known, separators=(",", ":"))
@@ -57,10 +57,11 @@ def first_measurement(
     return answer
 
 
-def _check_state(plan: RunPlan, opened: str | None, now: str | None) -> None:
+def _check_state(opened: str | None, now: str | None) -> None:
     if None not in (opened, now) and opened != now:
+        # Not when: whoever may only ask would learn to the moment when a row came.
         raise LedgerError(
-            f"The data of run {plan.id} were {opened} when it was opened; now they are {now}.",
+            "The data were written again after this run was opened, or its version is another one.",
             "Nothing was spent. The answers of the run stay in the record. For the present rows, open "
             "another run and name their version; it is paid for separately.",
             Give("version"),
@@ -74,7 +75,15 @@ def _reserved(account: RunAccount, request: Request) -> Reservation | StoredAnsw
             return account.reserve(request)
         except LedgerBusy:
             sleep(_PAUSE)
-    return account.reserve(request)
+    try:
+        return account.reserve(request)
+    except LedgerBusy as error:
+        # Which number the run has in the record would show what others do.
+        raise LedgerBusy(
+            "Another process is opening this run, or was interrupted when it did.",
+            "Nothing was spent. Try again a little later.",
+            kept_at=error.kept_at,
+        ) from None
 
 
 def _measured(plan: RunPlan, truth: OccupiedCells) -> dict[str, Any]:

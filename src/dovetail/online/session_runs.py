@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dovetail.check import Real, rational
-from dovetail.errors import BudgetExceeded, InvalidParameter
+from dovetail.errors import BudgetExceeded, InvalidParameter, LedgerError
 from dovetail.errors.remedies import AskForLess, Give
 from dovetail.privacy import Budget
 from dovetail.progress import working
+from dovetail.query.canonical_form import read_axis
 from dovetail.query.neighbours import Neighbours, Persons
+from dovetail.query.partitions import Bins
 from dovetail.query.schema import Table
 
 from .domain import Domain
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
     from dovetail.answers.quote import Standing
     from dovetail.engines import Engine
 
-    from .run_plan import Opener
+    from .run_plan import Opener, RunPlan
+
+_MOST_CELLS = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +64,12 @@ class RunRequest:
         neighbours: Neighbours,
         persons: Persons | None,
         label: str | None = None,
+        again: RunPlan | None = None,
     ) -> Online:
         """Pay for the run, or find it paid; then read the data and measure what it begins with.
 
-        `label` names the version of the data, where their user did: runs of two versions are two.
+        `label` names the version of the data, where their user did: runs of two versions are two. With
+        `again`, nothing is paid: that run is opened, if it would still be the same.
         """
         domain = self._domain(asker.table, persons)
         asked = self._asked(domain, account, source, neighbours, label)
@@ -70,7 +77,10 @@ class RunRequest:
         def design() -> OnlineDesign:
             return self._designed(domain, account.standing(), neighbours)
 
-        plan = opened_run(account, asked, asker.analyst, design, _drawn)
+        if again is None:
+            plan = opened_run(account, asked, asker.analyst, design, _drawn)
+        else:
+            plan = _unchanged(again, asked)
         kept = account.begun
         assert kept is not None
         with working("Reading the data"):
@@ -119,6 +129,36 @@ class RunRequest:
             # One of them is of no kind that could be right; the design says which.
             return said
         return read
+
+
+def request_of(plan: RunPlan) -> RunRequest:
+    """Return the request that a run was opened with."""
+    said = plan.asked
+    axes = [read_axis(each) for each in said["axes"]]
+    bins = {axis.field.name: list(axis.edges) for axis in axes if isinstance(axis, Bins)}
+    spend = None if said["spend"] is None else Budget.from_dict(said["spend"])
+    return RunRequest(
+        tuple(axis.field.name for axis in axes),
+        said["queries"],
+        said["ways"],
+        bins or None,
+        said["base"],
+        said["updates"],
+        spend,
+        said["promise"],
+        max(prod(plan.shape), _MOST_CELLS),
+    )
+
+
+def _unchanged(plan: RunPlan, asked: dict[str, Any]) -> RunPlan:
+    """Return a run that is paid for; refuse one that would be another now, which would be paid for again."""
+    if plan.asked != asked:
+        raise LedgerError(
+            "The schema, the version or the place of the data is another one than when this run was opened.",
+            "Nothing was spent. The answers of the run stay in the record. Open another run; it is paid for "
+            "separately.",
+        )
+    return plan
 
 
 def _drawn(guard: Guard) -> tuple[int, int]:

@@ -65,6 +65,21 @@ def once(
     return reply(again, status)
 
 
+def opened_once(
+    request: Request, caller: Caller, said: object, done: Callable[[], T], again: Callable[[str], T | None]
+) -> Reply[T]:
+    """Open something that is paid for, or return it `again`, by its identifier, to a retry with the same key.
+
+    Whoever opens the same finds what there is, so one that was interrupted may be tried again.
+    """
+    claim, before = claimed(request, caller, said)
+    if before is not None and before.reply is not None:
+        known = again(json.loads(before.reply))
+        if known is not None:
+            return reply(known, 201)
+    return reply(done_once(request, claim, done, lambda data: data["id"]), 201)  # type: ignore[index]
+
+
 def claimed(request: Request, caller: Caller, said: object) -> tuple[KeyClaim, Claimed | None]:
     """Claim the key of a request; return also what came before under it, which must have said the same."""
     body = json.dumps(said, sort_keys=True, default=str).encode()

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Request
 from dovetail.answers.payment import noise_of_slots
 from dovetail.check import integer
 from dovetail.pricing.plans import sketched_plan
+from dovetail.release.account import PlanState
 from dovetail.release.plans import is_plan, stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
 from dovetail.service.bodies import VINTAGES, Body, GivenNoise, idempotency_key, read_noise
-from dovetail.service.replies import reply, service_of
+from dovetail.service.replies import opened_once, reply, service_of
 from dovetail.service.reply_types import PlanForm, PlanQuoteForm, PlanQuoteMembers, Plans, Reply
 from dovetail.service.routing import KeyRoute
 
@@ -60,12 +61,16 @@ def opened(name: str, body: PlanBody, request: Request) -> Reply[PlanForm]:
     """A repeated request returns the same plan, which is paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
-    noise, slots = _read(body)
-    made = asker.session.plan(noise, queries=slots, name=body.name)
-    state = next(each for each in asker.plans() if each.id == made.id)
-    shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
-    form = forms.plan(made, asker.served.entry.name, state.vintages, **shown)
-    return reply(form, 201)
+    (noise, slots), shown = _read(body), asker.served.entry.name
+
+    def done() -> PlanForm:
+        made = asker.session.plan(noise, queries=slots, name=body.name)
+        return next(_shown(each, shown) for each in asker.plans() if each.id == made.id)
+
+    def again(public: str) -> PlanForm | None:
+        return next((_shown(each, shown) for each in asker.plans() if each.public == public), None)
+
+    return opened_once(request, asker.caller, body.model_dump(), done, again)
 
 
 @router.get("/v1/plans", summary="The plans that you may use")
@@ -74,15 +79,18 @@ def listed(request: Request, dataset: str | None = None) -> Reply[Plans]:
     service, caller = service_of(request), signed_in(request)
     granted = service.held(caller)
     datasets = [service.visible(caller, dataset)] if dataset is not None else service.served.all()
-    plans = []
+    plans: list[PlanForm] = []
     for served in datasets:
         if served.entry.number not in granted:
             continue
-        for state in service.ledger.catalogue.account(served.entry.name).plans_of(caller.name):
-            if is_plan(state):
-                shown: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
-                plans.append(forms.plan(stored_plan(state), served.entry.name, state.vintages, **shown))
+        states = service.ledger.catalogue.account(served.entry.name).plans_of(caller.name)
+        plans += [_shown(state, served.entry.name) for state in states if is_plan(state)]
     return reply({"plans": plans, "next": None})
+
+
+def _shown(state: PlanState, dataset: str) -> PlanForm:
+    named: dict[str, Any] = {"public": state.public, "called": state.name, "shared": state.shared}
+    return forms.plan(stored_plan(state), dataset, state.vintages, **named)
 
 
 def _read(body: PlanBody) -> tuple[Any, int]:

@@ -14,10 +14,7 @@ from dovetail.answers import Answer
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.account import wait_for_tick
-from dovetail.privacy import Budget
-from dovetail.query.canonical_form import read_axis
 from dovetail.query.checked_query import CheckedQuery
-from dovetail.query.partitions import Bins
 from dovetail.release.account import PlanState
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
@@ -33,7 +30,7 @@ from dovetail.service.bodies import (
     read_queries,
 )
 from dovetail.service.problems import not_found
-from dovetail.service.replies import reply, service_of
+from dovetail.service.replies import opened_once, reply, service_of
 from dovetail.service.reply_types import (
     Reply,
     RunAnswered,
@@ -98,11 +95,19 @@ def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
     """A repeated request returns the same run, which is paid once."""
     idempotency_key(request)
     asker = Asker.of(name, request, body.vintages)
-    with paced(asker.served):
+    shown = asker.served.entry.name
+
+    def done() -> RunForm:
         run = asker.session.online(*body.columns, **_wanted(body))
         state = next(each for each in asker.plans() if each.id == run.plan.id)
         asker.served.keep_run(asker.caller, state.public, run)
-        return reply(_run(state, asker.served.entry.name), 201)
+        return _run(state, shown)
+
+    def again(public: str) -> RunForm | None:
+        return next((_run(each, shown) for each in asker.plans() if each.public == public), None)
+
+    with paced(asker.served):
+        return opened_once(request, asker.caller, body.model_dump(), done, again)
 
 
 @router.get("/v1/runs", summary="The runs that you may ask")
@@ -197,15 +202,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
         return kept
     run = read_run(state)
     assert run is not None
-    axes = [read_axis(each) for each in run.asked["axes"]]
-    bins = {axis.field.name: list(axis.edges) for axis in axes if isinstance(axis, Bins)}
-    spend = run.asked["spend"]
-    opened = asker.session.online(
-        *columns_of(run),
-        **{name: run.asked[name] for name in ("queries", "ways", "base", "updates", "promise")},
-        bins=bins or None,
-        spend=None if spend is None else Budget.from_dict(spend),
-    )
+    opened = asker.session.reopened(run)
     asker.served.keep_run(asker.caller, state.public, opened)
     return opened
 
