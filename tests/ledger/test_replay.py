@@ -282,3 +282,27 @@ def test_months_that_were_declared_before_they_were_disjoint_have_balances(tmp_p
         ledger.verify()
         ledger.account("one").declare_disjoint()
         ledger.verify()
+
+
+def test_the_same_plan_bought_twice_in_version_1_is_told_apart_by_its_number() -> None:
+    """An analyst stood there by name; whoever was named first in an event has its number."""
+    budget = json.dumps(Budget.pure(1).to_dict(), separators=(",", ":"))
+    charge = json.dumps(TENTH.to_dict(), separators=(",", ":"))
+    told = [("dataset", f'{{"name":"one","budget":{budget},"secret_sha256":""}}')] + [
+        ("plan", f'{{"analyst":"{name}","body":"{body}","charge":{charge},"slots":{slots}}}')
+        for name, body, slots in (
+            ("ann", "x", 3),
+            ("ann", "x", 3),
+            ("ann", "x", 2),
+            ("ann", "y", 3),
+            ("bob", "x", 3),
+            ("ann", "x", 3),
+        )
+    ]
+    replay = followed(
+        [(number, "", kind, 1, content, f"{number:064}") for number, (kind, content) in enumerate(told, 1)]
+    )
+    assert [row[6] for row in replay.plans.values()] == ["", "plan 3", "", "", "", "plan 7"]
+    assert [row[4] for row in replay.plans.values()] == [2, 2, 2, 2, 6, 2]
+    assert replay.spent(1, 0) == TENTH.times(6)
+    assert [row[2] for row in replay.principals.values()] == ["analyst", "analyst"]

@@ -13,7 +13,7 @@ from dovetail.answers.formula_values import bars_of
 from dovetail.answers.table import TableAnswer
 from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.noise import Geometric
-from dovetail.online import Guard, ResponseCurve
+from dovetail.online import Guard, ResponseCurve, run_answer
 from dovetail.online.base_tables import CountEstimate
 from dovetail.online.run import OnlineAnswer
 from dovetail.online.run_answer import RunAnswer, check_known
@@ -117,3 +117,22 @@ def test_an_interval_of_a_base_is_written_short_and_never_narrower() -> None:
 def test_a_long_answer_says_how_many_cells_are_not_shown() -> None:
     assert "more cells" not in str(answer(*["measured"] * 60))
     assert "... and 2 more cells" in str(answer(*["measured"] * 62))
+
+
+def test_an_answer_prints_its_numbers_where_they_come_from_and_what_they_are_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = str(answer("measured", "checked", "unchecked")).split("\n")
+    assert [line.split()[-1] for line in lines[:3]] == ["measured", "checked", "unchecked"]
+    assert ["±" in line for line in lines[:3]] == [True, True, False]
+    assert lines[3].startswith("± holds with probability 0.95;")
+    assert lines[3].endswith("paid when run 7 was opened")
+    assert len(lines) == 4
+    monkeypatch.setattr(RunAnswer, "bounded", "At most 3 rows of a person are used.")
+    bounded = str(answer("measured")).split("\n")
+    assert bounded[1] == "At most 3 rows of a person are used."
+    assert bounded[2].startswith("± for the rows used holds")
+    for cells, more in ((run_answer._MOST_LINES, None), (run_answer._MOST_LINES + 2, "... and 2 more cells")):
+        shown = str(answer(*["checked"] * cells)).split("\n")
+        assert (more in shown) == (more is not None)
+        assert len(shown) == run_answer._MOST_LINES + 2 + (more is not None)
