@@ -74,6 +74,7 @@ def test_bars_of_a_smaller_table_cover(session: dv.Session) -> None:
 
 def test_consistent_counts_are_whole_and_agree_exactly(answer: dv.MarginalsAnswer) -> None:
     made = answer.consistent()
+    assert made.clamp
     counts = made.values()
     assert all(count >= 0 and count.denominator == 1 for count in counts)
     totals = {sum(made.table(*names)["value"].to_pylist()) for names in made.tables}

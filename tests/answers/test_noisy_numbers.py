@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -116,6 +117,15 @@ def test_clamped_numbers_are_shown_clamped_and_added_as_released() -> None:
     assert (clamped["c"] + clamped["b"]).value == 47
 
 
+def test_only_released_integers_that_are_not_cut_off_have_symmetric_bars() -> None:
+    mean = answer(Mean("x", 0, 9, "0.5"), (0, 1000)).number
+    assert (HISTOGRAM["a"] - 2 * HISTOGRAM["c"]).plainly_released
+    assert not replace(HISTOGRAM["a"], clamp=True).plainly_released
+    assert not mean.plainly_released
+    assert not (mean + HISTOGRAM["a"]).plainly_released
+    assert not HISTOGRAM.consistent()["a"].plainly_released
+
+
 def coverage(level: Fraction, above: tuple[int, ...], below: tuple[int, ...]) -> float:
     """Return the exact chance that the interval of a/(a + b) holds, over all draws up to 3."""
     noise, true, reach = Geometric(2), (30, 20), 3
@@ -202,6 +212,23 @@ def test_ends_that_no_float_can_hold_go_outward_to_the_next_one(by: int) -> None
     bar, (low, high) = number.bar(), number.interval()
     assert Fraction(low) <= bar.low < Fraction(np.nextafter(low, np.inf))
     assert Fraction(np.nextafter(high, -np.inf)) < bar.high <= Fraction(high)
+
+
+def test_bars_are_drawn_with_the_keys_of_their_cells() -> None:
+    both = answer(Histogram("k", "k2"), *[(number,) for number in range(6)])
+    for made, names in ((answer(Count(), (7,)), ["answer"]), (HISTOGRAM, ["a", "b", "c"])):
+        with mock.patch("dovetail.plots.bars.draw_bars") as drawn:
+            made.plot()
+        assert drawn.call_args.args[0] == names
+        assert drawn.call_args.args[1] == made.table["value"].to_pylist()
+        assert drawn.call_args.args[2] == list(
+            zip(*(made.table[end].to_pylist() for end in ("low", "high")), strict=True)
+        )
+        assert not drawn.call_args.kwargs["times"]
+    with mock.patch("dovetail.plots.grid.draw_grid") as drawn:
+        both.plot()
+    assert drawn.call_args.args == (["a", "b", "c"], ["u", "v"], list(range(6)))
+    assert drawn.call_args.kwargs["names"] == ("k", "k2")
 
 
 def test_a_number_says_what_was_left_out_of_it() -> None:

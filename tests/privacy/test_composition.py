@@ -36,6 +36,14 @@ def test_moments_are_infinite_as_soon_as_one_part_has_an_infinite_loss() -> None
     assert privacy_loss(DiscreteGaussian(3)).then(privacy_loss(Geometric(1))).renyi(2) < 2
 
 
+def test_beyond_all_finite_losses_lies_the_chance_of_an_infinite_one() -> None:
+    noise = TruncatedGeometric("0.3", 10)
+    loss = privacy_loss(noise)
+    for limit in (1, 100):
+        assert loss.above(limit) == pytest.approx(float(noise.pmf(10)), rel=1e-12)
+    assert loss.forward.below(Fraction(-100)) == 0
+
+
 @pytest.mark.parametrize("uses", [1, 3])
 def test_losses_that_hardly_ever_happen_are_not_listed_where_a_list_is_not_all(uses: int) -> None:
     values, masses = privacy_loss(DiscreteGaussian(3)).compose(uses).atoms

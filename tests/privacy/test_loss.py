@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, isfinite, log, nan
+from unittest import mock
 
 import mpmath
 import numpy as np
@@ -197,6 +198,15 @@ def test_a_plot_shows_the_atoms_and_the_curve():
         assert f"worst case = {loss.epsilon:.3g}" in left.get_legend().get_texts()[1].get_text()
         assert right.get_lines()[0].get_ydata().min() > 0
         close("all")
+
+
+def test_a_plot_leaves_an_infinite_loss_out_and_no_other():
+    loss = privacy_loss(TruncatedGeometric(1, 4))
+    with mock.patch("dovetail.plots.loss.loss") as drawn:
+        loss.plot()
+    values, masses = drawn.call_args.args[:2]
+    assert values.tolist() == loss.atoms[0][:-1].tolist()
+    assert masses.tolist() == loss.atoms[1][:-1].tolist()
 
 
 @pytest.mark.parametrize(("call", "bad"), [

@@ -138,6 +138,26 @@ def test_the_chance_above_a_limit_is_that_of_enumeration(noise, shift, uses, lim
             assert loss.above(limit) >= loss.delta(limit) * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("tilt", [0.25, 1.0, 7.5])
+@pytest.mark.parametrize("uses", [1, 50, 10**6])
+def test_chernoffs_bound_is_never_below_the_moments_of_the_losses(uses, tilt):
+    atoms = privacy_loss(PiecewiseGeometric(("1/3", "1/7"), (5,)), sensitivity=2).forward.parts[0][0]
+    rung = profile.Rung(Placed(((atoms, uses),), dominating), 0.0, tilt, 0.0)
+    with mpmath.workdps(40):
+        pairs = zip(atoms.steps.tolist(), atoms.log_masses.tolist(), strict=True)
+        moment = mpmath.fsum(
+            mpmath.exp(mpmath.mpf(mass) + mpmath.mpf(tilt) * oracle.number(step * atoms.unit))
+            for step, mass in pairs
+        )
+        total = uses * mpmath.log(moment)
+        assert 0 <= mpmath.mpf(rung._log_total) - total <= 1e-9 * (1 + abs(total) + uses * 1e-4)
+        for epsilon in (0.5, float(total / tilt) + 1):
+            exact = mpmath.exp(min(total - mpmath.mpf(tilt) * epsilon, 0))
+            assert oracle.never_below_and_close(rung.outside(epsilon), exact, 1e-2)
+        for delta in (0.5, 1e-12):
+            assert mpmath.exp(total - mpmath.mpf(tilt) * rung.outside_from(delta)) <= delta
+
+
 @settings(max_examples=12, deadline=None)
 @given(geometric_noises(2), geometric_noises(2), st.integers(1, 3), st.floats(0, 4))
 def test_on_a_grid_no_chance_is_below_the_truth(one, two, uses, limit):

@@ -72,6 +72,14 @@ def test_a_draw_inverts_the_law_of_scores(cells: list[int], q: str, word: int) -
     assert drawn == places[0]
 
 
+def test_the_least_and_the_largest_number_draw_the_nearest_and_the_furthest_cell() -> None:
+    choice, cells = QuantileChoice("1/2", "0.1"), np.array([1, 4, 9, 2, 1])
+    scores = choice.scores(cells)
+    for word, score in ((0, scores.min()), (2**64 - 1, scores.max())):
+        drawn = choice.draw(cells, Recording(word.to_bytes(8, "little") + bytes(64)))
+        assert scores[drawn] == score
+
+
 def test_cells_of_one_score_are_drawn_alike() -> None:
     choice, empty = QuantileChoice("1/2", 1), np.zeros(4, int)
     for place in range(4):

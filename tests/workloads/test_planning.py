@@ -104,6 +104,21 @@ def test_replacements_in_tables_are_covered(wanted: MarginalWorkload, kind: Kind
     ) == sum(cover.values())
 
 
+def test_ways_are_ranked_by_their_least_exact_table_and_gaussians_must_gain() -> None:
+    wanted = MarginalWorkload((2, 6, 5), ((0,), (0, 1), (1, 2)))
+    shapes = {"geometric": Geometric("0.01"), "Gaussian": DiscreteGaussian(141)}
+    exact = {"geometric": Geometric("0.1"), "Gaussian": DiscreteGaussian("14.142")}
+    found = plan(wanted, Budget.approximate(1, "1e-6"), lambda name, _: exact[name], shapes)
+    for each in found:
+        spreads = [each.strategy.variance(table) for table in wanted.tables]
+        assert each.errors == pytest.approx([spread**0.5 for spread in spreads])
+        assert each.worst == max(each.errors)
+    ranks = [each.worst * (1.01 if each.noise == "Gaussian" else 1) for each in found]
+    assert ranks == sorted(ranks)
+    assert found[0].certified
+    assert len({each.strategy.kind for each in found}) == 3
+
+
 @pytest.mark.parametrize("wanted", TINY)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
