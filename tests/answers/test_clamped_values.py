@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,27 @@ import dovetail as dv
 from dovetail.query.field import Field
 from dovetail.query.lattice import Lattice
 
-TABLE = {"age": [20, 40, 90], "cost": [0.5, 1.25, 7.0], "sex": ["F", "M", "F"]}
-SCHEMA = dv.Schema([dv.Column("age", "integer", low=17, high=30), dv.Column("cost", "number")])
+DAYS = [date(2024, 1, day) for day in (3, 10, 28)]
+TIMES = [datetime(2024, 1, 1, hour) for hour in (3, 4, 5)]
+TABLE: dict[str, list[Any]] = {
+    "age": [20, 40, 90],
+    "cost": [0.5, 3.0, 5.0],
+    "sex": ["F", "M", "F"],
+    "day": DAYS,
+    "at": TIMES,
+}
+SCHEMA = dv.Schema(
+    [
+        dv.Column("age", "integer", low=17, high=30),
+        dv.Column("cost", "number", low=0, high=6),
+        dv.Column("day", "date"),
+    ],
+    derived={
+        "fee": "CASE WHEN age < 30 THEN 2 WHEN age < 50 THEN 10 ELSE 90 END",
+        "half": "FLOOR(cost / 2.5) * 2.5",
+        "thirds": "FLOOR(cost / 1.5) * 1.5",
+    },
+)
 AGES = "Values of age below 17 count as 17, and those above 30 as 30; the error bars do not cover that."
 COSTS = (
     "Values of cost below 0.5 count as 0.5, and those above 5 as 5, and all are rounded to multiples of 0.5; "
@@ -30,7 +50,7 @@ def session(tmp_path: Path) -> Iterator[dv.Session]:
         yield opened
 
 
-@pytest.mark.parametrize("method", ["sum", "mean", "variance", "std"])
+@pytest.mark.parametrize("method", ["sum", "mean", "variance", "std", "median", "ranges"])
 def test_a_clamped_number_says_what_its_error_bar_leaves_out(session: dv.Session, method: str) -> None:
     for column, bounds, said in (("age", (17, 30, 1), AGES), ("cost", ("0.5", 5, "0.5"), COSTS)):
         low, high, step = bounds
@@ -45,6 +65,53 @@ def test_counts_and_sums_of_derived_values_have_nothing_to_say(session: dv.Sessi
     assert session.sum("CASE WHEN age > 30 THEN 1 ELSE 0 END", noise=dv.Geometric(1)).remarks() == ()
 
 
+def test_quantiles_of_rounded_days_and_times_say_so(session: dv.Session) -> None:
+    """Of the days 3, 10 and 28 the median by weeks is the 8th: ± 0 would be wrong without a word."""
+    weeks = session.median("day", low="2024-01-01", high="2024-01-22", step=7, noise=dv.Geometric(40))
+    assert weeks.interval() == (date(2024, 1, 8), date(2024, 1, 8))
+    assert weeks.remarks()[0] == (
+        "Values of day before 2024-01-01 count as 2024-01-01, and those after 2024-01-22 as 2024-01-22, and "
+        "all are rounded to steps of 7 days; the error bars do not cover that."
+    )
+    days = session.quantiles("day", [0.5, 0.75], low="2024-01-01", high="2024-01-31", noise=dv.Geometric(9))
+    assert days.remarks()[0] == (
+        "Values of day before 2024-01-01 count as 2024-01-01, and those after 2024-01-31 as 2024-01-31; the "
+        "error bars do not cover that."
+    )
+    whole: dict[str, Any] = {"low": "2024-01-01 00:00", "high": "2024-01-02 12:00", "step": 43_200}
+    times = session.median("at", **whole, noise=dv.Geometric(9)).remarks()[0]
+    assert "after 2024-01-02 12:00:00 as 2024-01-02 12:00:00, and all" in times
+    assert "rounded to steps of 43,200 seconds;" in times
+
+
+@pytest.mark.parametrize("method", ["sum", "mean", "variance", "median"])
+def test_bounds_that_change_derived_values_are_said_and_others_are_not(
+    session: dv.Session, method: str
+) -> None:
+    ask = getattr(session, method)
+    noise = dv.Geometric(9)
+    said = "Values of fee below 2 count as 2, and those above 10 as 10; the error bars do not cover that."
+    narrow = ask("fee", low=2, high=10, step=1, noise=noise)
+    assert narrow.remarks() == (said,)
+    (kept,) = type(narrow).from_json(narrow.to_json()).remarks()
+    assert "below 2 count as 2, and those above 10 as 10;" in kept
+    (coarse,) = ask("fee", low=0, high=100, step=20, noise=noise).remarks()
+    assert "rounded to multiples of 20" in coarse
+    assert (
+        ask("fee", noise=noise).remarks() == ask("fee", low=0, high=90, step=2, noise=noise).remarks() == ()
+    )
+
+
+def test_bins_of_any_width_are_added_up_as_they_are(session: dv.Session) -> None:
+    """By steps of 1, a bin that begins at 2.5 was counted as 2, or refused."""
+    for column in ("half", "thirds"):
+        answer = session.sum(column, noise=dv.Geometric(40))
+        assert answer.value == 7.5
+        assert answer.remarks() == ()
+    by_text = session.sql("SELECT SUM(FLOOR(cost / 2.5) * 2.5) FROM data", noise=dv.Geometric(40))
+    assert by_text.value == 7.5
+
+
 def test_a_select_says_it_once(session: dv.Session) -> None:
     answer = session.sql("SELECT SUM(age), AVG(age), COUNT(*) FROM data", noise=dv.Geometric(1))
     assert str(answer).count(AGES) == 1
@@ -52,4 +119,5 @@ def test_a_select_says_it_once(session: dv.Session) -> None:
 
 def test_bounds_are_said_to_the_last_digit() -> None:
     pay = Lattice(Field("pay", "number"), 0, 12_345_678, Fraction(1, 100))
-    assert "those above 123,456.78 as 123,456.78, and all are rounded to multiples of 0.01;" in pay.clamping()
+    (said,) = pay.clamping()
+    assert "those above 123,456.78 as 123,456.78, and all are rounded to multiples of 0.01;" in said

@@ -61,7 +61,7 @@ class RangeAnswer(Answer):
         group: Sequence[Any] = (),
         level: Real = 0.95,
     ) -> RangeEstimate:
-        """Return how many rows have a <= value <= b; rows beyond the bounds count at the bounds."""
+        """Return how many rows have a <= value <= b, of values as they were clamped and rounded to steps."""
         at = error_bar_level("level", level, "Give a number such as 0.95.")
         ranges, last = self._tree(group), self._measure.steps.cells - 1
         first = 0 if a is None else min(max(ceil(self._place("a", a)), 0), last + 1)

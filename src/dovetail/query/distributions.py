@@ -20,7 +20,7 @@ from .measures.quantile_values import Kind
 from .partitions import Steps, axes_of, public_cells
 from .queries import RANKED, OfColumn, condition, lattice, limited
 from .schema import Table
-from .times import TIMES, kind_of_time, time_lattice
+from .times import TIMES, kind_of_time, marked, time_lattice
 
 MOST_POINTS = 10**7
 MOST_QUANTILES = 1000
@@ -210,7 +210,8 @@ def _points(column: str, low: object, high: object, step: object, table: Table) 
     # What the bounds are tells what a column without a declared type holds.
     field = table.field(column, asked=next(filter(None, map(kind_of_time, (low, high))), "number"))
     if field.kind in TIMES:
-        return time_lattice(field, table.schema.get(field.name), low, high, step)
+        made = time_lattice(field, table.schema.get(field.name), low, high, step)
+        return marked(made, table.labels(field))
     return lattice(column, low, high, step, table, RANKED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, lcm
 from typing import Any, ClassVar, Protocol
 
 from dovetail.check import positive, rational
@@ -20,6 +20,7 @@ from .measures import Average, Distinct, Rows, Total, Weighted
 from .neighbours import Persons
 from .partitions import Keys, axes_of, public_cells
 from .schema import Table
+from .times import marked
 
 # Beyond this, lattice points are no longer exact in the engines' double arithmetic.
 LARGEST_LATTICE = 2**52
@@ -227,7 +228,10 @@ def declared_bounds(column: Column | None) -> dict[str, Any]:
 def public_bounds(field: Field, table: Table) -> dict[str, Any]:
     """Return what is known of the sums of a column: declared, or following from how it is derived."""
     if labels := table.labels(field):
-        return {"low": min(labels), "high": max(labels), "step": 1}
+        # The edges of bins may be of any width; whatever else is derived is whole.
+        edges = [Fraction(value) for value in labels] if field.kind == "number" else []  # type: ignore[arg-type]
+        parts = lcm(*(edge.denominator for edge in edges))
+        return {"low": min(labels), "high": max(labels), "step": Fraction(1, parts) if edges else 1}
     return declared_bounds(table.schema.get(field.name))
 
 
@@ -262,4 +266,4 @@ def lattice(column: str, low: object, high: object, step: object, table: Table, 
         raise InvalidParameter(
             "high", high, f"above low, which is {low}", "Are the bounds the wrong way round?"
         )
-    return Lattice(field, points[0], points[1], unit)
+    return marked(Lattice(field, points[0], points[1], unit), table.labels(field))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
@@ -71,6 +73,16 @@ def place_of(lattice: Lattice, name: str, value: object) -> Fraction:
     else:
         number = number_of(lattice.field.constant(value))
     return (number - value_at(lattice, 0)) / lattice.step
+
+
+def marked(lattice: Lattice, values: Collection[Constant]) -> Lattice:
+    """Return a lattice that tells whether it alters some of the values that its derived column has."""
+    if lattice.field.kind == "integer" and lattice.step.numerator == 1 and values:
+        values = (min(values), max(values))
+    places = (place_of(lattice, lattice.field.name, value) for value in values)
+    last = lattice.high - lattice.low
+    off = any(place.denominator != 1 or not 0 <= place <= last for place in places)
+    return replace(lattice, alters=True) if off else lattice
 
 
 def constant_of(lattice: Lattice, number: Fraction) -> Fraction | date:

@@ -144,7 +144,8 @@ def test_intervals_of_ranges_are_the_band_around_the_values() -> None:
             assert [float(bar.low) for bar in own] == np.minimum(low, ranges.cumulative).tolist()
             assert [float(bar.high) for bar in own] == np.maximum(high, ranges.cumulative).tolist()
     for many, words in ((1, "all values at once"), (3, "all values of a group at once")):
-        assert measure.remarks(cells[:many], noises, Fraction(1, 10)) == (f"The intervals hold for {words}.",)
+        *_, said = measure.remarks(cells[:many], noises, Fraction(1, 10))
+        assert said == f"The intervals hold for {words}."
 
 
 def test_the_error_of_ranges_is_that_of_the_worst_value() -> None:

@@ -262,7 +262,7 @@ class Measure(ABC):
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         """Return what must be said beside the numbers, in whole sentences; `chance` is that of the bars."""
         lattice = self.lattice()
-        return () if lattice is None or lattice.field.derivation is not None else (lattice.clamping(),)
+        return () if lattice is None else lattice.clamping()
 
     def error_of_all(
         self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1

@@ -76,7 +76,7 @@ class QuantileValues(TreeCounts):
         if empty:
             where = f"In {empty} of {len(cells)} groups there" if len(cells) > 1 else "There"
             texts.append(f"{where} may be no row at all (n may be 0), and then there is no quantile.")
-        return tuple(texts)
+        return (*self.steps.lattice.clamping(), *texts)
 
     def to_dict(self) -> dict[str, Any]:
         qs = [str(q) for q in self.qs]

@@ -69,7 +69,7 @@ class RankCounts(TreeCounts):
 
     def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
         of = " of a group" if len(cells) > 1 else ""
-        return (f"The intervals hold for all values{of} at once.",)
+        return (*self.steps.lattice.clamping(), f"The intervals hold for all values{of} at once.")
 
     def to_dict(self) -> dict[str, Any]:
         return {"ranges": self.written_tree()}
