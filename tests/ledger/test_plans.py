@@ -78,3 +78,15 @@ def test_a_plan_that_is_used_up_names_the_way_to_another(account: DatasetAccount
     with pytest.raises(BudgetExceeded, match="another name"):
         account.reserve(asked("more", plan=plan.id))
     assert account.open_plan("design", TENTH, 1, "ann", name="second").left == 1
+
+
+@pytest.mark.parametrize("slots", [0, -1, 10**9, "x"])
+def test_answers_of_a_plan_are_used_in_whole_numbers_from_one(account: DatasetAccount, slots: object) -> None:
+    plan = account.open_plan("design", TENTH, 3, "ann")
+    with pytest.raises((InvalidParameter, BudgetExceeded)):
+        account.reserve(asked("one", plan=plan.id, slots=slots))
+    assert account.plan_state(plan.id).left == 3
+    account.reserve(asked("one", Charge.zero(), plan=plan.id, slots=3))
+    assert account.plan_state(plan.id).left == 0
+    with pytest.raises(BudgetExceeded, match="0 left"):
+        account.reserve(asked("two", Charge.zero(), plan=plan.id))

@@ -178,3 +178,12 @@ def test_policies_change_one_by_one(book: Ledger) -> None:
     for wrong in ({"access": "nobody"}, {"answers": "all"}):
         with pytest.raises(InvalidParameter):
             book.set_policy("file", **wrong)
+
+
+def test_new_rows_need_a_budget_and_known_ones_have_one(book: Ledger) -> None:
+    head = book.head
+    for name, source in (("new", "/new"), ("new", None)):
+        with pytest.raises(InvalidParameter, match="when the dataset 'new' is first opened"):
+            book.account(name, source=source)
+    assert book.head == head
+    assert book.account("file").budget == book.account("file", source="/other/file.csv").budget == ONE

@@ -154,3 +154,25 @@ def test_the_curators_label_is_the_version_where_none_is_asked_for(
     assert (stored.version, stored.stale) == ("January", True)
     reserved(account, fresh=True)
     ledger.verify()
+
+
+def test_what_is_stored_is_told_under_its_key_and_to_no_other_question(account: DatasetAccount) -> None:
+    made = reserved(account, body="one", key="k")
+    assert account.stored(asked("one", key="k")) is None
+    account.settle(made, "7")
+    for again in (
+        asked("one", key="k"),
+        asked("one", key="k", fresh=True),
+        asked("one"),
+        asked("one", key="l"),
+    ):
+        found = account.stored(again)
+        assert found is not None
+        assert found.answer == "7"
+    assert account.stored(asked("one", fresh=True)) is None
+    assert account.stored(asked("two", key="l")) is None
+    with pytest.raises(RequestConflict):
+        account.stored(asked("two", key="k"))
+    # Another analyst's key is another key.
+    assert account.stored(asked("two", key="k", analyst="bob")) is None
+    assert account.spent() == TENTH

@@ -10,8 +10,9 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.engines import Source
 from dovetail.errors import BudgetMismatch, InvalidParameter, LedgerError
-from dovetail.ledger import Ledger
+from dovetail.ledger import Ledger, same_data
 
 ONE = dv.Budget.pure(1)
 COST = dv.Geometric("0.25")
@@ -245,3 +246,21 @@ def test_others_are_told_labels_only(tmp_path: Path) -> None:
         source.write_text("ward,age\n2,2\n")
         again = asked.count(noise=dv.Geometric("0.3"))
     assert (again.stored, again.stale, again.value) == (True, False, first.value)
+
+
+def test_what_a_name_on_record_leads_to(tmp_path: Path) -> None:
+    """A table beside this one, a file, a table in a file; nothing where it cannot be looked at."""
+    file, address = month(tmp_path, "jan.csv"), "postgresql://ann@host/clinic"
+    table = Source(address, "visits", table="visits")
+    databases = {"postgresql://host/clinic"}
+    found = same_data._readable("postgresql://host/clinic#letters", table, databases)
+    assert found is not None
+    assert (found.data, found.table) == (address, "letters")
+    assert same_data._readable("postgresql://other/clinic#letters", table, databases) is None
+    assert same_data._readable("postgresql://host/clinic", table, databases) is None
+    here = Source(file, "jan")
+    for place, inner in ((str(file), None), (f"{file}#sheet", "sheet")):
+        found = same_data._readable(place, here, {str(file)})
+        assert found is not None
+        assert (found.data, found.name, found.table) == (file, "jan", inner)
+    assert same_data._readable(str(tmp_path / "gone.csv"), here, set()) is None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -144,3 +146,75 @@ def test_a_connection_lost_in_mid_transaction_is_a_ledger_out_of_reach(
         with pytest.raises(LedgerUnavailable):
             ask_and_lose()
         assert ledger.verify().sequence == ledger.head.sequence
+
+
+class Wire:
+    """An exchange whose server is a list of what was sent to it."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, settings: bytes | None = None, status: int = 0
+    ) -> None:
+        self.sent: list[bytes] = []
+        monkeypatch.setattr(server_exchange, "_sent", lambda _driver, text: self.sent.append(text) or [])
+        self.exchange = made = object.__new__(server_exchange.Exchange)
+        level = psycopg.IsolationLevel.READ_COMMITTED
+        made._driver = SimpleNamespace(
+            pgconn=SimpleNamespace(transaction_status=status), isolation_level=level
+        )
+        made._escape = lambda plain: b"'" + plain.replace(b"'", b"''") + b"'"
+        made._encoding, made._settings, made._owner, made._prepared = "utf-8", settings, "me", {}
+
+    def parts(self) -> list[bytes]:
+        """What was sent last, without the numbers of statements."""
+        return [re.sub(rb"dovetail_me_\d+", b"N", part) for part in self.sent[-1].split(b"; ")]
+
+
+FIND = server_exchange.Call("SELECT %(a)s %% %(b)s, %(a)s", {"a": 7, "b": "it's", "c": 1})
+
+
+def test_a_statement_is_prepared_once_and_run_with_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire(monkeypatch)
+    wire.exchange.write([FIND, FIND], end=False)
+    run, begin = b"EXECUTE N(7, 'it''s')", b"BEGIN ISOLATION LEVEL READ COMMITTED"
+    assert wire.parts() == [begin, b"PREPARE N AS SELECT $1 % $2, $1", run, run]
+    wire.exchange._driver.pgconn.transaction_status = 2
+    wire.exchange.write([FIND, server_exchange.Call("SELECT 1", {})], end=True)
+    assert wire.parts() == [run, b"PREPARE N AS SELECT 1", b"EXECUTE N", b"COMMIT"]
+
+
+def test_through_a_pooler_nothing_is_prepared_and_each_transaction_has_its_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wire = Wire(monkeypatch, b"SET LOCAL x = 1")
+    wire.exchange.write([FIND], end=True)
+    begin, spelled = b"BEGIN ISOLATION LEVEL READ COMMITTED", b"SELECT 7 % 'it''s', 7"
+    assert wire.parts() == [begin, b"SET LOCAL x = 1", spelled, b"COMMIT"]
+    wire.exchange.write([FIND], end=True, early=True)
+    assert wire.parts()[:3] == [begin, b"SET LOCAL x = 1", server_exchange._LATER]
+    waiting = server_exchange.WAIT_FOR_DISK.encode()
+    assert wire.parts()[3:] == [spelled, b"COMMIT", b"SET LOCAL x = 1", waiting]
+    wire.exchange.write([FIND], end=False, early=True)
+    assert wire.parts()[2:] == [spelled]
+
+
+def test_a_commit_that_others_need_not_wait_for_is_waited_for_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wire = Wire(monkeypatch, status=2)
+    wire.exchange.write([], end=True, early=True)
+    assert wire.parts()[:2] == [server_exchange._LATER, b"COMMIT"]
+    assert wire.parts()[2].startswith(b"PREPARE N AS ")
+    assert wire.parts()[3:] == [b"EXECUTE N"]
+
+
+def test_values_are_written_as_the_server_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    exchange = Wire(monkeypatch).exchange
+    written = [exchange._literal(value) for value in (None, 12, -3, "it's", b"\x00\xff")]
+    assert written == [b"NULL", b"12", b"-3", b"'it''s'", b"'\\x00ff'"]
+
+
+def test_an_open_transaction_is_not_taken_for_a_committed_one() -> None:
+    for status, done in ((0, True), (1, False), (2, False)):
+        driver = SimpleNamespace(pgconn=SimpleNamespace(transaction_status=status))
+        assert server_exchange.committed(driver) is done
+    assert server_exchange.committed(object()) is False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dovetail.errors import AccessRefused, BudgetExceeded, LedgerBusy, LedgerError, LedgerUnavailable
-from dovetail.ledger import Ledger
+from dovetail.ledger import Ledger, shared_commits
 from dovetail.privacy import Budget
 from dovetail.release.account import Reservation, StoredAnswer
 from ledger_cases import TENTH, asked
@@ -225,3 +225,59 @@ def _until(done: Any) -> None:
     while not done():
         assert monotonic() < end
         sleep(0.005)
+
+
+class Steps:
+    """A connection, and a store of connections, that write down what is done to them."""
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.done, self.failure, self.closed = list[str](), failure, False
+
+    def commit(self, connection: Any) -> None:
+        assert connection is self
+        self.done.append("commit")
+        if self.failure is not None:
+            raise self.failure
+
+    def close(self) -> None:
+        self.done.append("close")
+        self.closed = True
+
+    def invalidate(self) -> None:
+        self.done.append("invalidate")
+
+
+@pytest.mark.parametrize(
+    ("members", "error", "done"),
+    [
+        (2, None, ["commit"]),
+        (2, ValueError(), ["invalidate", "close"]),
+        (1, sqlite3.OperationalError(), ["invalidate", "close"]),
+        (0, sqlite3.OperationalError(), ["invalidate", "close"]),
+        (0, ValueError(), ["close"]),
+        (0, None, ["close"]),
+    ],
+)
+def test_what_failed_is_never_committed(members: int, error: Any, done: list[str]) -> None:
+    steps: Any = Steps()
+    commits = shared_commits.SharedCommits(steps, "x", 1)
+    group = shared_commits._SharedCommit(steps, members, error=error)
+    commits._group = group
+    commits._finish(group)
+    assert steps.done == done
+    assert group.over.is_set()
+    assert group.error is error
+    assert commits._group is None
+
+
+@pytest.mark.parametrize("failure", [ValueError("full"), KeyboardInterrupt()], ids=repr)
+def test_a_commit_that_failed_is_undone_and_told_to_all(failure: BaseException) -> None:
+    steps: Any = Steps(failure)
+    commits = shared_commits.SharedCommits(steps, "x", 1)
+    group = shared_commits._SharedCommit(steps, 3)
+    with nullcontext() if isinstance(failure, Exception) else pytest.raises(KeyboardInterrupt):
+        commits._finish(group)
+    assert steps.done == ["commit", "invalidate", "close"]
+    assert (group.over.is_set(), group.error) == (True, failure)
+    with pytest.raises(ValueError if isinstance(failure, Exception) else LedgerUnavailable):
+        group.check()

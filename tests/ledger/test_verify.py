@@ -94,7 +94,7 @@ def test_no_row_can_be_removed(book: Ledger, name: str) -> None:
 
 def test_the_head_is_that_of_the_last_event(book: Ledger) -> None:
     table = schema.ledger
-    for change in ({"sequence": 3}, {"hash": "0" * 64}, {"witness": 0}, {"identity": "another"}):
+    for change in ({"sequence": 3}, {"hash": "0" * 64}, {"witness": 1000}, {"identity": "another"}):
         with book._store._own().writer.connect() as connection:
             connection.execute(update(table).values(change))
             with pytest.raises(LedgerCorrupt):

@@ -238,4 +238,6 @@ def test_a_polygon_is_the_curve_of_the_list_that_it_becomes() -> None:
         assert float(np.sum(masses * np.maximum(1 - float(x) / np.exp(values), 0))) == pytest.approx(float(y))
     assert atoms.unmatched == pytest.approx(0.1)
     assert atoms.ranges is not None
+    ranges = (atoms.ranges.low, atoms.ranges.high, atoms.ranges.log_masses)
+    assert [len(each) for each in ranges] == [1, 1, 1]
     assert (values - np.log([0.5, 1.0, 1.5]) >= 0).all()
