@@ -25,6 +25,7 @@ from dovetail.query import Query, Schema
 from dovetail.query.field import Field
 from dovetail.query.neighbours import NEIGHBOURS, Neighbours, protected
 from dovetail.query.protection import persons
+from dovetail.query.public_table import public_table
 from dovetail.release.plans import open_plan
 from dovetail.session_methods.marginals import MarginalMethods
 
@@ -140,7 +141,7 @@ class Session(MarginalMethods):
         account = account.paced(pacing)
         made = copy(self)
         made._account, made._borrowed, made._default = account, True, None
-        made._table = self._table.public()
+        made._table = public_table(self._table)
         # Others are told labels only: that a file was written again may tell that a row has changed.
         made._releaser = replace(
             self._releaser, account=account, analyst=analyst, version=lambda: self._version

@@ -38,18 +38,34 @@ def test_a_plan_is_not_paid_where_the_key_was_used_for_another_question(house: A
     assert house.ann.get("/v1/plans").json()["plans"] == []
 
 
-def test_derived_columns_of_what_is_not_reviewed_are_not_named(started: Any, tmp_path: Path) -> None:
+def test_what_rests_on_columns_that_are_not_reviewed_is_not_named(started: Any, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("age,hiv\n30,1\n")
     schema = (
         'schema = "dovetail.schema/1"\n[columns.age]\ntype = "integer"\nlow = 0\nhigh = 120\n'
         '[columns.hiv]\ntype = "integer"\nlow = 0\nhigh = 1\nreviewed = false\n'
         '[derived]\ndecade = "FLOOR(age / 10) * 10"\nill = "CASE WHEN hiv = 1 THEN TRUE ELSE FALSE END"\n'
+        '[lookups.wards]\nkey = "code"\non = "hiv"\nrows = [{code = 0, ward = "north"}]\n'
     )
     source = {"path": str(tmp_path / "rows.csv")}
     house = started(
         declared=(DeclaredDataset("rows", source, Budget.pure(1), schema=Schema.from_toml(schema)),)
     )
+    refused = [
+        house.ann.post("/v1/datasets/rows/quotes", {"question": question, "pay": {"within": 10}})
+        for question in (
+            {"ask": "count", "where": "nothing = 1"},
+            {"ask": "histogram", "columns": ["ill"]},
+            {"ask": "histogram", "columns": ["wards.ward"]},
+            {"ask": "mean", "column": "i11"},
+        )
+    ]
     shown = house.ann.get("/v1/datasets/rows")
+    for given in (shown, *refused):
+        assert "hiv" not in given.text
+        assert "north" not in given.text
+    assert "wards" not in shown.text
+    assert "decade" in refused[0].text
+    assert ", ill" not in refused[0].text
     assert [each["name"] for each in shown.json()["schema"]["derived"]] == ["decade"]
     assert "hiv" not in shown.text
     assert "ill" in house.carl.get("/v1/datasets/rows").text

@@ -258,11 +258,6 @@ class Table:
     _possible: dict[str, frozenset[Constant | None]] = field(default_factory=dict, compare=False, repr=False)
     conditions: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def public(self) -> Table:
-        """Return the table as outsiders see it: columns that were declared and reviewed, and no other."""
-        shown = {column.name for column in self.schema if column.reviewed}
-        return Table(self.schema, {name: each for name, each in self.stored.items() if name in shown})
-
     def field(self, name: str, asked: str = "text") -> Field:
         """Return the column as queries see it; `asked` is the kind that a query takes it for.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
@@ -21,6 +20,7 @@ from dovetail.privacy.charge import amounts_text
 from dovetail.query import Column, Schema
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.field import written
+from dovetail.query.public_table import public_table
 from dovetail.release.account import PlanState
 from dovetail.release.stored_answers import asked_of
 
@@ -94,28 +94,15 @@ def _bound(value: Any) -> str | None:
 
 
 def schema(declared: Schema, *, whole: bool) -> SchemaForm:
-    """Return what is public; columns that nobody has reviewed only to a curator, as a `whole`."""
-    shown = [each for each in declared if whole or each.reviewed]
-    derived = list(declared.derived) if whole else _public_derived(declared)
-    said = bool(shown or derived or declared.lookups)
+    """Return what is public; what nobody has reviewed, and what rests on it, only as a `whole`."""
+    told = declared if whole else public_table(declared.table()).schema
+    said = bool(told.columns or told.derived or told.lookups)
     return {
-        "columns": [column(each) for each in shown],
-        "encoding": declared.encoding,
-        "derived": [{"name": name, "expression": text} for name, text in derived],
-        "toml": replace(with_rows(declared), columns=shown, derived=dict(derived)).to_toml() if said else "",
+        "columns": [column(each) for each in told],
+        "encoding": told.encoding,
+        "derived": [{"name": name, "expression": text} for name, text in told.derived],
+        "toml": with_rows(told).to_toml() if said else "",
     }
-
-
-def _public_derived(declared: Schema) -> list[tuple[str, str]]:
-    """Return the derived columns that are made of public ones only; others would name what nobody may see."""
-    if not declared.derived:
-        return []
-    table, public = declared.table().public(), []
-    for name, text in declared.derived:
-        with suppress(DovetailError):
-            table.field(name)
-            public.append((name, text))
-    return public
 
 
 def with_rows(declared: Schema) -> Schema:
