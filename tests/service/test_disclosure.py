@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,28 @@ def test_a_folder_with_a_link_that_leads_out_is_not_served(started: Any, tmp_pat
     parquet.write_table(pyarrow.table({"age": [99]}), tmp_path / "secret.parquet")
     (root / "visits" / "three.parquet").symlink_to(tmp_path / "secret.parquet")
     assert house.carl.post("/v1/drafts", draft).status_code == 400
+
+
+@pytest.mark.parametrize("linked", ["rows.csv", "months"])
+def test_a_file_that_becomes_a_link_out_of_its_root_is_not_read(
+    started: Any, tmp_path: Path, linked: str
+) -> None:
+    """Whoever may write rows there could have had another file counted, which only the service may read."""
+    root, secret = tmp_path / "data", tmp_path / "secret.csv"
+    (root / "months").mkdir(parents=True)
+    for place in (root / "rows.csv", root / "months" / "a.csv", secret):
+        place.write_text("ward\neyes\n")
+    declared = DeclaredDataset("rows", {"root": "data", "path": linked}, Budget.pure(1))
+    house = started(declared=(declared,), data_roots={"data": root})
+    count: Any = {"question": {"ask": "count"}, "pay": {"spend": {"epsilon": "0.1"}}}
+    assert house.ann.post("/v1/datasets/rows/answers", count).status_code == 200
+    link = root / "rows.csv" if linked == "rows.csv" else root / "months" / "b.csv"
+    link.unlink(missing_ok=True)
+    link.symlink_to(secret)
+    count["pay"]["fresh"] = True
+    refused = house.ann.post("/v1/datasets/rows/answers", count)
+    assert refused.status_code == 503
+    assert house.ledger.account("rows").spent().epsilon == Fraction("0.1")
 
 
 def test_the_notes_of_a_draft_show_no_word_of_a_row(started: Any, tmp_path: Path) -> None:

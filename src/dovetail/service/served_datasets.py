@@ -20,7 +20,7 @@ from dovetail.session import Session
 from .authentication import Caller
 from .registration import kept_schema
 from .settings import Settings
-from .sources import opened_sources
+from .sources import leaves_root, opened_sources
 
 if TYPE_CHECKING:
     from dovetail.online.durable_run import Online
@@ -29,6 +29,7 @@ _FRESH = 0.5
 _MOST_SESSIONS = 1000
 _MOST_RUNS = 16
 _MOST_VINTAGES = 64
+_UNREADABLE = "The data cannot be read at present."
 
 
 @dataclass(slots=True)
@@ -138,6 +139,13 @@ class ServedDatasets:
             self._by_name = {served.entry.name: served for served in kept.values()}
             self._changed = changed
 
+    def check_places(self, served: ServedDataset, vintages: tuple[str, ...]) -> None:
+        """Refuse to read what has left its data root since it was opened: a file can become a link."""
+        said, own = served.entry.said, served.entry.said.get("vintages", {})
+        for place in [own.get(label, said["source"]) for label in vintages] or [said["source"]]:
+            if leaves_root(place, self._settings):
+                raise DataError(_UNREADABLE, "Ask the curator.")
+
     def reload(self, settings: Settings) -> None:
         """Open again what lies in other roots and connections now, and what could not be opened."""
         self._settings = settings
@@ -161,7 +169,7 @@ class ServedDatasets:
         except DovetailError as error:
             # What the driver says may hold an address or a path; which dataset it is, the operator may know.
             self._report(error.code)
-            return ServedDataset(entry, schema, None, opened, places, "The data cannot be read at present.")
+            return ServedDataset(entry, schema, None, opened, places, _UNREADABLE)
 
     def _with_places(self, entry: Entry, vintages: tuple[str, ...]) -> Mapping[str, Any]:
         """Return what is said of a dataset, with where the rows of these vintages are now.

@@ -91,6 +91,19 @@ def below_root(said: Mapping[str, Any], settings: Settings) -> Path:
     return path
 
 
+def leaves_root(said: Mapping[str, Any], settings: Settings) -> bool:
+    """Tell whether a path that was below a data root leads out of it by now; one that is gone does not."""
+    root = settings.data_roots.get(said.get("root", ""))
+    if root is None:
+        return False
+    try:
+        path = (root / said["path"]).resolve()
+        return not path.is_relative_to(root.resolve()) or _leads_out(path, root)
+    except (OSError, RuntimeError):
+        # What cannot be looked at cannot be read either.
+        return False
+
+
 def _leads_out(folder: Path, root: Path) -> bool:
     """Tell whether a folder holds a link to something outside of the root."""
     links = (each for each in folder.rglob("*") if each.is_symlink())

@@ -108,6 +108,10 @@ class Asker:
             raise Refused(413, "too-large", f"{cells} cells are more than {self._limits.cells}.")
         return offered, selection
 
+    def check_places(self) -> None:
+        """Refuse to read rows that lie outside of their data root by now, before anything is spent."""
+        self.service.served.check_places(self.served, self.vintages)
+
     def told(self, offered: Quote) -> Quote:
         """Return a quote as the caller is told it."""
         return offered if offered.plan is None else forms.outside(offered, self.plans())
@@ -128,6 +132,7 @@ class Asker:
                 "Look at the new quote and name its digest.",
                 quote=self.form(told),
             )
+        self.check_places()
         try:
             answers = self.session.answer(offered)
         except BudgetExceeded:

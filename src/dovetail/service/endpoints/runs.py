@@ -98,6 +98,7 @@ def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
     shown = asker.served.entry.name
 
     def done() -> RunForm:
+        asker.check_places()
         run = asker.session.online(*body.columns, **_wanted(body))
         state = next(each for each in asker.plans() if each.id == run.plan.id)
         asker.served.keep_run(asker.caller, state.public, run)
@@ -202,6 +203,7 @@ def _reopened(asker: Asker, state: PlanState) -> Online:
         return kept
     run = read_run(state)
     assert run is not None
+    asker.check_places()
     opened = asker.session.reopened(run)
     asker.served.keep_run(asker.caller, state.public, opened)
     return opened
