@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -40,6 +41,25 @@ def test_strings_without_an_end_are_looked_at_once() -> None:
     check_depth(b'"' + b"[a" * 1000, 0)
     with pytest.raises(Refused):
         check_depth(b'"" [' * 30, 29)
+
+
+@pytest.mark.parametrize("body", [b"[" + b"[]," * 9999 + b"[]]", b"]" * 9999, b'{"a": ' + b"[{}]," * 9999])
+def test_brackets_are_not_looked_at_one_by_one(body: bytes) -> None:
+    """A body full of them took half a second of a processor."""
+    lines = 0
+
+    def count(_frame: Any, event: str, _argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        check_depth(body, 3)
+    finally:
+        sys.settrace(before)
+    assert lines < 1000
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import numpy as np
+
 from .problems import Refused
 
 # A string without an end reaches to the end of the body. Nothing is tried twice: to look for each
 # of their ends again would take half an hour for one body.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
-_BRACKETS = re.compile(rb"[\[\]{}]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 _LONGEST_NUMBER = 1000
 
 
@@ -44,11 +46,11 @@ def read_json(body: bytes, depth: int) -> Any:
 
 def check_depth(body: bytes, depth: int) -> None:
     """Refuse a body whose lists and objects are nested deeper than this."""
-    level = 0
-    for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
-        level += 1 if bracket[0] in b"[{" else -1
-        if level > depth:
-            raise Refused(413, "too-large", f"The body is nested deeper than {depth} levels.")
+    # One by one, the brackets of a body full of them took half a second.
+    brackets = np.frombuffer(_STRINGS.sub(b"", body).translate(None, _OTHERS), np.uint8)
+    steps = np.where(np.isin(brackets, list(b"[{")), 1, -1)
+    if steps.cumsum().max(initial=0) > depth:
+        raise Refused(413, "too-large", f"The body is nested deeper than {depth} levels.")
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -22,7 +22,7 @@ from dovetail.noise import from_dict
 from dovetail.query import Column, Schema
 from dovetail.service import forms
 from dovetail.service.authentication import in_role
-from dovetail.service.bodies import Body, GivenBudget, read_budget, read_pacing
+from dovetail.service.bodies import Body, GivenBudget, Names, read_budget, read_pacing
 from dovetail.service.curator_reply_types import (
     BudgetChange,
     ConnectionForm,
@@ -59,13 +59,13 @@ class DraftBody(Body):
     """Where the rows are; `show` lists the columns whose values and bounds the curator wants to see."""
 
     source: dict[str, Any]
-    show: list[str] = Field(default_factory=list)
+    show: Names = Field(default_factory=list)
 
 
 class Columns(Body):
     """What is public about a table: its columns, or all of a schema as TOML."""
 
-    columns: list[dict[str, Any]] | None = None
+    columns: Annotated[list[dict[str, Any]], Field(fail_fast=True)] | None = None
     encoding: str | None = None
     toml: str | None = None
 

@@ -13,7 +13,7 @@ from dovetail.release.account import PlanState
 from dovetail.release.plans import is_plan, stored_plan
 from dovetail.service import forms
 from dovetail.service.authentication import signed_in
-from dovetail.service.bodies import VINTAGES, Body, GivenNoise, idempotency_key, read_noise
+from dovetail.service.bodies import VINTAGES, Body, GivenNoise, Names, idempotency_key, read_noise
 from dovetail.service.replies import opened_once, reply, service_of
 from dovetail.service.reply_types import PlanForm, PlanQuoteForm, PlanQuoteMembers, Plans, Reply
 from dovetail.service.routing import KeyRoute
@@ -30,7 +30,7 @@ class PlanBody(Body):
     noise: GivenNoise
     queries: Any
     name: str | None = None
-    vintages: list[str] = VINTAGES
+    vintages: Names = VINTAGES
 
 
 @router.post("/v1/datasets/{name}/plans/quotes", summary="What a plan would cost and leave")

@@ -23,6 +23,8 @@ from dovetail.service.bodies import (
     Body,
     GivenBudget,
     GivenQuestion,
+    GivenQuestions,
+    Names,
     check_sql,
     idempotency_key,
     one_of,
@@ -62,7 +64,7 @@ _MOST_QUERIES = 10**9
 class RunBody(Body):
     """The columns of a run, how many questions are expected, and what it may spend."""
 
-    columns: list[str]
+    columns: Names
     queries: Any
     ways: Any = 3
     bins: dict[str, list[Any]] | None = None
@@ -71,13 +73,13 @@ class RunBody(Body):
     spend: GivenBudget | None = None
     promise: Any = "0.95"
     most_cells: Any = _MOST_CELLS
-    vintages: list[str] = VINTAGES
+    vintages: Names = VINTAGES
 
 
 class RunQuestion(Body):
     """Counts and histograms of the columns of a run, or a SELECT of counts."""
 
-    question: GivenQuestion | list[GivenQuestion] | None = None
+    question: GivenQuestion | GivenQuestions | None = None
     sql: str | None = None
     unchecked: bool = False
 
