@@ -84,6 +84,35 @@ def test_milliseconds_in_a_parquet_file_read_like_any_time(spark: Any, tmp_path:
             assert ask(source, Histogram("at", keys=["1969-12-31"]), Column("at", "date")) == [1]
 
 
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_instants_of_a_parquet_file_are_read_in_the_zone_of_the_schema(
+    spark: Any, tmp_path: Path, unit: str
+) -> None:
+    """Those in milliseconds were read in UTC: nine hours late in Tokyo, without a word."""
+    first = pyarrow.array([datetime(2019, 12, 31, 14), datetime(1970, 1, 1)], pyarrow.timestamp(unit))
+    path = tmp_path / "instants.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"at": first.cast(pyarrow.timestamp(unit, "UTC"))}), path)
+    for source in (Source.of(spark, name="rows", table=str(path)), Source.of(path)):
+        for zone, hours in ((None, [14, 0]), ("Asia/Tokyo", [23, 9]), ("Pacific/Auckland", [3, 12])):
+            schema = Schema([Column("at", "timestamp")], zone=zone)
+            engine = connect(source)
+            table = schema.table(engine.columns())
+            for hour in hours:
+                assert true_cells(engine, Count(f"at.hour = {hour}").checked(table)) == [(1,)]
+            days = Schema([Column("at", "date")], zone=zone).table(engine.columns())
+            late = int(zone == "Pacific/Auckland")
+            assert true_cells(engine, Count("at = '2020-01-01'").checked(days)) == [(late,)]
+            engine.close()
+
+
+def test_files_that_hold_an_instant_and_a_clock_s_time_are_refused(spark: Any, tmp_path: Path) -> None:
+    for zone in (None, "UTC"):
+        at = pyarrow.array([0], pyarrow.int64()).view(pyarrow.timestamp("ms", zone))
+        pyarrow.parquet.write_table(pyarrow.table({"at": at}), tmp_path / f"{zone}.parquet")
+    with pytest.raises(DataError):
+        connect(Source.of("local[2]", table=str(tmp_path)))
+
+
 def test_files_that_measure_a_time_in_different_units_are_refused(spark: Any, tmp_path: Path) -> None:
     for unit in ("ms", "us"):
         at = pyarrow.array([0], pyarrow.int64()).view(pyarrow.timestamp(unit))

@@ -75,7 +75,7 @@ class Spark:
         except Exception as error:  # noqa: BLE001
             raise unreadable(self._name, error) from None
         types = {field.name: family_of(field) for field in fields}
-        self._families = {**types, **dict.fromkeys(narrow, MILLISECONDS)}
+        self._families = types | {name: MILLISECONDS[zoned] for name, zoned in narrow.items()}
         self._columns = {name: family.stored for name, family in self._families.items()}
 
     @property
@@ -164,14 +164,15 @@ def _hang_up(context: Any) -> None:
         line.close()
 
 
-def _frame_of(source: Source) -> tuple[Any, set[str]]:
+def _frame_of(source: Source) -> tuple[Any, dict[str, bool]]:
     """Return the data as a Spark table: a DataFrame, a table of a session's, or one read through a master.
 
-    The names are those of columns that hold milliseconds as whole numbers.
+    The names are those of columns that hold milliseconds as whole numbers, each with whether they are
+    instants.
     """
     if hasattr(source.data, "sparkSession"):
         check_times(source.data)
-        return source.data, set()
+        return source.data, {}
     if not source.table:
         raise InvalidParameter("table", source.table, "the name of a table in the Spark session")
     session = source.data if hasattr(source.data, "table") else _session_at(str(source.data))
@@ -181,7 +182,7 @@ def _frame_of(source: Source) -> tuple[Any, set[str]]:
             raise DataError(f"Spark has no table {shown(source.table)}.")
         frame = session.table(source.table)
         check_times(frame)
-        return frame, set()
+        return frame, {}
     if _PATTERN & set(source.table):
         raise DataError(
             f"Spark would read {shown(source.table)} as a pattern, because of one of the characters "

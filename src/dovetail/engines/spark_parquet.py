@@ -14,15 +14,19 @@ from dovetail.errors import DataError, shown
 # All files at any depth, as elsewhere; a folder called key=value is no column.
 _OPTIONS = {"recursiveFileLookup": "true", "mergeSchema": "true"}
 _TIME, _MILLISECONDS = "TIMESTAMP(", "TIMESTAMP(MILLIS"
+_INSTANT = ",true)"
 
 
-def parquet_frame(session: Any, path: str) -> tuple[Any, set[str]]:
-    """Return the files as a Spark table, and the names of the columns that hold milliseconds."""
+def parquet_frame(session: Any, path: str) -> tuple[Any, dict[str, bool]]:
+    """Return the files as a Spark table, and which columns hold milliseconds and whether these are instants.
+
+    An instant has to be read in the zone of the schema, as in any other unit.
+    """
     from pyspark.sql.types import LongType, StructField, StructType
 
     frame = session.read.options(**_OPTIONS).parquet(path)
     if not any(field.dataType.typeName().startswith("timestamp") for field in frame.schema):
-        return frame, set()
+        return frame, {}
     narrow = _milliseconds(_times(session, frame.inputFiles()))
     if not narrow:
         return frame, narrow
@@ -38,8 +42,8 @@ def check_times(frame: Any) -> None:
     times = {field.name for field in frame.schema if field.dataType.typeName().startswith("timestamp")}
     if not times:
         return
-    for name, narrow in _times(frame.sparkSession, _parquet_files(frame)):
-        if narrow and name in times:
+    for name, written in _times(frame.sparkSession, _parquet_files(frame)):
+        if written.startswith(_MILLISECONDS) and name in times:
             raise DataError(
                 f"Column {shown(name)} comes from Parquet files that hold milliseconds, and Spark would fail "
                 "on one that does not fit into microseconds.",
@@ -51,20 +55,22 @@ def _parquet_files(frame: Any) -> list[str]:
     return [file for file in frame.inputFiles() if file.endswith(".parquet")]
 
 
-def _milliseconds(times: Iterable[tuple[str, bool]]) -> set[str]:
-    """Return the names that hold milliseconds, which must be so in every file."""
-    narrow_by_name: dict[str, bool] = {}
-    for name, narrow in times:
-        if narrow_by_name.setdefault(name, narrow) != narrow:
+def _milliseconds(times: Iterable[tuple[str, str]]) -> dict[str, bool]:
+    """Return the names that hold milliseconds, and whether as instants; both must be so in every file."""
+    written_by_name: dict[str, str] = {}
+    for name, written in times:
+        first = written_by_name.setdefault(name, written)
+        if _MILLISECONDS in (first + written) and first != written:
             raise DataError(
-                f"Column {shown(name)} holds milliseconds in one file and another unit of time in another.",
-                "Write it in the same unit in every file.",
+                f"Column {shown(name)} holds milliseconds in one file and another kind of time in another.",
+                "Write it in the same unit in every file, with a zone in all of them or in none.",
             )
-    return {name for name, narrow in narrow_by_name.items() if narrow}
+    narrow = {name: written for name, written in written_by_name.items() if written.startswith(_MILLISECONDS)}
+    return {name: written.endswith(_INSTANT) for name, written in narrow.items()}
 
 
-def _times(session: Any, files: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each column of times in each file, from its metadata, and whether they are in milliseconds."""
+def _times(session: Any, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each column of times in each file with its type, such as TIMESTAMP(MILLIS,true)."""
     java, settings = session._jvm, session._jsc.hadoopConfiguration()
     for file in files:
         path = java.org.apache.hadoop.fs.Path(java.java.net.URI(file))
@@ -74,6 +80,6 @@ def _times(session: Any, files: Iterable[str]) -> Iterator[tuple[str, bool]]:
             for field in reader.getFooter().getFileMetaData().getSchema().getFields():
                 written = str(field.getLogicalTypeAnnotation())
                 if written.startswith(_TIME):
-                    yield str(field.getName()), written.startswith(_MILLISECONDS)
+                    yield str(field.getName()), written
         finally:
             reader.close()

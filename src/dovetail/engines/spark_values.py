@@ -40,7 +40,11 @@ _FAMILIES = {
 }
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATED = Family("collated", Stored("text", cast=True))
-MILLISECONDS = Family("milliseconds", Stored("timestamp", cast=True))
+# Times that a Parquet file holds in milliseconds: of a clock, and instants.
+MILLISECONDS = {
+    zoned: Family("zoned milliseconds" if zoned else "milliseconds", Stored("timestamp", cast=True))
+    for zoned in (False, True)
+}
 
 
 def family_of(field: Any) -> Family:
@@ -73,6 +77,8 @@ _OF_MILLISECONDS = (
     "CASE WHEN x BETWEEN -9223372036854775 AND 9223372036854775 "
     "THEN CAST(TIMESTAMP_MILLIS(x) AS TIMESTAMP_NTZ) END"
 )
+# Instants as the clock in UTC shows them.
+_INSTANTS = {"zoned": "CAST(x AS TIMESTAMP_NTZ)", "zoned milliseconds": _OF_MILLISECONDS}
 _SPELLED = {
     ("whole", "integer"): "x",
     ("whole", "number"): "CAST(x AS DOUBLE)",
@@ -102,32 +108,33 @@ _SPELLED = {
     ),
     ("timestamp", "timestamp"): "x",
     ("timestamp", "date"): "CAST(x AS DATE)",
-    ("milliseconds", "timestamp"): _OF_MILLISECONDS,
-    ("milliseconds", "date"): f"CAST({_OF_MILLISECONDS} AS DATE)",
-    ("milliseconds", "text"): f"CAST({_OF_MILLISECONDS} AS STRING)",
     # In the session's time zone, which is UTC.
-    ("zoned", "timestamp"): "CAST(x AS TIMESTAMP_NTZ)",
+    ("zoned", "timestamp"): _INSTANTS["zoned"],
     ("zoned", "date"): "CAST(x AS DATE)",
     # Spark fills a CHAR with spaces, and compares it as if it had filled the other side too, but not always.
     ("padded", "text"): "TRY_VALIDATE_UTF8(RTRIM(CAST(x AS STRING)))",
     # A plain STRING is compared byte by byte.
     ("collated", "text"): "TRY_VALIDATE_UTF8(CAST(x AS STRING))",
 }
+for _family in MILLISECONDS.values():
+    _SPELLED[_family.name, "timestamp"] = _OF_MILLISECONDS
+    _SPELLED[_family.name, "date"] = f"CAST({_OF_MILLISECONDS} AS DATE)"
+    _SPELLED[_family.name, "text"] = f"CAST({_OF_MILLISECONDS} AS STRING)"
 _templates = Templates("spark")
 
 
 # In another zone, an instant at either end of what Spark can hold would be out of its range.
 _LOCAL = (
-    "CASE WHEN CAST(x AS TIMESTAMP_NTZ) BETWEEN CAST('-290000-01-01 00:00:00' AS TIMESTAMP_NTZ) "
+    "CASE WHEN {utc} BETWEEN CAST('-290000-01-01 00:00:00' AS TIMESTAMP_NTZ) "
     "AND CAST('+290000-01-01 00:00:00' AS TIMESTAMP_NTZ) THEN {local} END"
 )
 
 
-def _in_zone(kind: str, zone: str) -> str | None:
+def _in_zone(utc: str, kind: str, zone: str) -> str | None:
     """Spell an instant as a day or a time of a zone."""
-    local = f"CONVERT_TIMEZONE('UTC', '{zone}', CAST(x AS TIMESTAMP_NTZ))"
+    local = f"CONVERT_TIMEZONE('UTC', '{zone}', {utc})"
     kept = {"timestamp": local, "date": f"CAST({local} AS DATE)"}.get(kind)
-    return None if kept is None else _LOCAL.format(local=kept)
+    return None if kept is None else _LOCAL.format(utc=utc, local=kept)
 
 
 def date_part(part: str, moment: Any) -> Any:
@@ -150,8 +157,8 @@ def spelled_value(column: Any, family: Family, kind: str, zone: str | None = Non
     `zone` is the one that an instant is read in, UTC without it.
     """
     direct = _SPELLED.get((family.name, kind))
-    if family.name == "zoned" and zone is not None:
-        direct = _in_zone(kind, zone) or direct
+    if family.name in _INSTANTS and zone is not None:
+        direct = _in_zone(_INSTANTS[family.name], kind, zone) or direct
     if direct is not None:
         return _templates.filled(direct, column)
     text = _templates.filled(_SPELLED.get((family.name, "text"), "CAST(x AS STRING)"), column)
