@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.errors import DovetailError, InvalidParameter
+from dovetail.errors import InvalidParameter
 from dovetail.online import design_online
 from dovetail.online import planner as module
 from dovetail.online.planner import OnlineDesign, _tables
@@ -86,18 +86,43 @@ def test_a_budget_whose_delta_tells_nothing_is_a_pure_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "parameter"),
     [
-        *({"queries": 0}, {"queries": 10**9 + 1}, {"ways": 0}, {"ways": 3}, {"promise": "0.49"}),
-        *({"promise": 1}, {"form": "line"}, {"base": 0}, {"base": 3}, {"base": "all"}, {"updates": -1}),
-        *({"updates": 10**6 + 1}, {"updates": "some"}, {"base": None, "updates": 0}, {"shape": ()}),
-        *({"shape": (2, 0)}, {"shape": (10**4, 10**3 + 1)}, {"shape": (2, "x")}),
+        *(({"queries": each}, "queries") for each in (0, 10**9 + 1)),
+        *(({"ways": each}, "ways") for each in (0, 3)),
+        *(({"promise": each}, "promise") for each in ("0.49", 1)),
+        *(({"base": each}, "base") for each in (0, 3, "all")),
+        *(({"updates": each}, "updates") for each in (-1, 10**6 + 1, "some")),
+        *(({"shape": each}, "shape") for each in ((), (2, 0), (10**4, 10**3 + 1), (2, "x"))),
+        ({"form": "line"}, "form"),
+        ({"base": None, "updates": 0}, "updates"),
+        ({"budget": Budget.pure("1e101")}, "epsilon"),
     ],
     ids=str,
 )
-def test_what_cannot_be_designed_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(DovetailError):
+def test_what_cannot_be_designed_is_refused_by_its_name(
+    wrong: dict[str, Any], parameter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wrong != {"base": None, "updates": 0}:
+        monkeypatch.setattr(module, "_calibrated", lambda *_given: pytest.fail("it was designed"))
+    with pytest.raises(InvalidParameter) as refused:
         designed(**wrong)
+    assert refused.value.parameter == parameter
+
+
+def test_as_many_updates_as_may_be_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        module, "_calibrated", lambda _budget, terms: 1 / 0 if terms.updates == 10**6 else None
+    )
+    with pytest.raises(ZeroDivisionError):
+        designed(updates=10**6)
+
+
+def test_a_neighbour_that_replaces_a_row_moves_two_cells_of_each_table() -> None:
+    one, two = (designed(WIDE, ways=3, neighbours=each) for each in ("add-remove", "replace"))
+    bars = [{each.name: each.bar for each in plan.alternatives} for plan in (one, two)]
+    assert bars[1]["histogram"] == pytest.approx(2 * bars[0]["histogram"])
+    assert bars[1]["3-way"] == pytest.approx(2 * bars[0]["3-way"])
 
 
 def test_what_just_can_be_designed_is() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import inf, prod
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 from dovetail import check
 from dovetail.check import Real
 from dovetail.designer.goal import loss_limit, told_apart
-from dovetail.errors import GoalUnreachable, InvalidParameter
+from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.plans import plan_charge
 from dovetail.privacy import Budget, Charge, PrivacyLoss
@@ -220,11 +220,8 @@ def _chosen_base(shape: tuple[int, ...], base: Kind | str, listed: tuple[Forecas
         return base  # type: ignore[return-value]
     if base != "auto":
         return check.integer("base", base, 1, len(shape), 'Give "auto", "histogram", None or 1 to 3.')
-    bases = [each for each in listed if each.base is not None]
-    best = min(bases, key=lambda each: each.bar, default=None)
-    if best is None or best.bar == inf:
-        raise GoalUnreachable("No base answers such questions.", "Ask about fewer columns at once.")
-    return best.base
+    # The whole histogram is always among them.
+    return min((each for each in listed if each.base is not None), key=lambda each: each.bar).base
 
 
 def _chosen_updates(updates: int | str, base: Kind) -> int:
