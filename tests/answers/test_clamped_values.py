@@ -112,6 +112,70 @@ def test_bins_of_any_width_are_added_up_as_they_are(session: dv.Session) -> None
     assert by_text.value == 7.5
 
 
+def test_rounded_weights_are_said_and_others_are_not(session: dv.Session) -> None:
+    """A weight of 1/3 that counts as 1/4 makes the sum over two rows 0.5 ± 0, where it is 0.667."""
+    answer = session.linear("sex", {"F": "1/3", "M": 0}, step="1/4", noise=dv.Geometric(40))
+    assert answer.interval() == (0.5, 0.5)
+    (said,) = answer.remarks()
+    assert said == "Weights were rounded to multiples of 0.25; the error bars do not cover that."
+    assert dv.Answer.from_json(answer.to_json()).remarks() == (said,)
+    assert session.linear("sex", {"F": "1/2", "M": -1}, step="1/4", noise=dv.Geometric(9)).remarks() == ()
+
+
+def test_tables_that_leave_out_rows_of_other_columns_say_so(tmp_path: Path) -> None:
+    """Two of three rows have no cell of `ward`, so that a table of `sex` counts one, ± 0."""
+    rows = pyarrow.table({"sex": ["F", "F", "M"], "ward": ["eye", "ear", None], "hall": ["a", "b", "c"]})
+    columns = [
+        dv.Column("sex", "text", values=["F", "M"], other="else"),
+        dv.Column("ward", "text", values=["eye"]),
+        dv.Column("hall", "text", values=["a"], other="else"),
+    ]
+    options: dict[str, Any] = {"budget": dv.Budget.pure(1000), "ledger": tmp_path / "wards.ledger"}
+    with dv.Session(rows, name="wards", schema=dv.Schema(columns), protects="rows", **options) as session:
+        noise = dv.Geometric(40)
+        tables = session.marginals("sex", "ward", way=1, noise=noise)
+        assert tables.table("sex").column("value").to_pylist() == [1, 0, 0]
+        (said,) = tables.remarks()
+        assert said == (
+            "A row counts if it has a cell in every column: rows beyond the cells of ward are in no table."
+        )
+        assert said in str(tables)
+        assert said in tables.to_dict()["remarks"]
+        assert tables.consistent().remarks()[0] == said
+        # Every row has a cell, or every table shows which rows it is about.
+        assert session.marginals("sex", "hall", way=1, noise=noise).remarks() == ()
+        assert session.marginals("sex", "ward", way=2, noise=noise).remarks() == ()
+
+
+def test_runs_say_which_rows_they_leave_out(tmp_path: Path) -> None:
+    rows = pyarrow.table({"who": ["p", "p", "q"], "sex": ["F", "F", "M"], "ward": ["eye", "ear", "eye"]})
+    columns = [
+        dv.Column("sex", "text", values=["F", "M"], other="else"),
+        dv.Column("ward", "text", values=["eye", "ear"]),
+    ]
+    told = {}
+    for name, who in {"rows": {"protects": "rows"}, "persons": {"unit": "who", "max_rows": 2}}.items():
+        given: dict[str, Any] = {**who, **({"max_cells": 1} if name == "persons" else {})}
+        with dv.Session(
+            rows,
+            name=name,
+            schema=dv.Schema(columns),
+            budget=dv.Budget.pure(100),
+            ledger=tmp_path / f"{name}.ledger",
+            **given,
+        ) as session:
+            run = session.online("sex", "ward", queries=10, spend=dv.Budget.pure(10))
+            answer = run.count(where="sex = 'F'")
+            told[name] = answer.bounded
+            assert answer.to_dict()["bounded"] == answer.bounded
+            assert str(answer.bounded) in str(answer)
+    assert told["rows"] == "rows beyond the cells of ward are left out"
+    assert told["persons"] == (
+        "at most 2 rows and 1 cell per person are used; counts of rows are at most the true ones; rows "
+        "without who are left out; rows beyond the cells of ward are left out"
+    )
+
+
 def test_a_select_says_it_once(session: dv.Session) -> None:
     answer = session.sql("SELECT SUM(age), AVG(age), COUNT(*) FROM data", noise=dv.Geometric(1))
     assert str(answer).count(AGES) == 1

@@ -165,7 +165,7 @@ class MarginalsAnswer(Answer):
 
     def remarks(self) -> tuple[str, ...]:
         """Return what must be said beside these numbers."""
-        return () if self.adjusted is None else (_BIASED,)
+        return (*Answer.remarks(self), *(() if self.adjusted is None else (_BIASED,)))
 
     def plot(self, *columns: str, ax: Any = None) -> Any:
         """Draw a heat map of two columns and return its axes; without columns, a figure of all of them.

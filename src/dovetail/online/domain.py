@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dovetail import check
+from dovetail.answers.contribution_bounds import bounded
 from dovetail.errors import InvalidParameter, InvalidQuery, MissingKeys
 from dovetail.errors.remedies import Declare, DraftSchema, Give
 from dovetail.query.checked_query import CheckedQuery
@@ -80,6 +81,13 @@ class Domain:
     def whole(self) -> CheckedQuery:
         """The question after the rows of every cell, from which all others are answered."""
         return row_counts(self.axes, persons=self.persons)
+
+    @cached_property
+    def left_out(self) -> str | None:
+        """What no answer counts: rows without a cell in some column, and what is not used of persons."""
+        partial = ", ".join(axis.field.name for axis in self.axes if axis.other is None)
+        beyond = f"rows beyond the cells of {partial} are left out" if partial else None
+        return "; ".join(filter(None, (bounded(self.whole), beyond))) or None
 
     def question(self, query: object, table: Table) -> CheckedQuery:
         """Return what a count or a histogram asks, checked against the table and against these cells."""

@@ -289,6 +289,7 @@ class Online:
             plan=self.plan.id,
             vintages=self.plan.vintages,
             parts=given.parts,
+            left_out=self._domain.left_out,
         )
 
 

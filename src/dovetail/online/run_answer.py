@@ -31,6 +31,12 @@ class RunAnswer(Answer):
     """
 
     parts: tuple[OnlineAnswer, ...] = ()
+    left_out: str | None = None
+
+    @property
+    def bounded(self) -> str | None:
+        """What the run leaves out of all its answers; their intervals don't cover it."""
+        return self.left_out
 
     @property
     def origin(self) -> Any:

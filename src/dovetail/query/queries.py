@@ -171,19 +171,20 @@ class Linear:
             raise InvalidQuery(
                 f"The type of {field.name} is {field.kind}; weights need whole numbers, texts or days."
             )
-        weights = {}
+        weights, rounded = {}, False
         for key, value in self.weights.items():
             weight = rational(f"weights[{key!r}]", value)
             if abs(weight) > 1:
                 raise InvalidParameter(
                     f"weights[{key!r}]", value, "a number from -1 to 1", "Divide them all."
                 )
-            weights[public_values(field, [key])[0]] = floor(weight / step + Fraction(1, 2))
+            steps = weights[public_values(field, [key])[0]] = floor(weight / step + Fraction(1, 2))
+            rounded |= steps * step != weight
         kept = sorted(((k, w) for k, w in weights.items() if w), key=lambda pair: (str(pair[0]), pair[1]))
         if not kept or max(abs(w) for _, w in kept) > LARGEST_LATTICE:
             raise InvalidParameter("step", self.step, "small enough for a weight that is not 0, above 2^-52")
         keys = Keys(field, tuple(key for key, _ in kept))
-        measure = Weighted(keys, tuple(weight for _, weight in kept), step)
+        measure = Weighted(keys, tuple(weight for _, weight in kept), step, rounded)
         return CheckedQuery(measure, (), condition(self.where, table))
 
 

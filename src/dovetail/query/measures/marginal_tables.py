@@ -263,6 +263,14 @@ class MarginalTables(Measure):
         half_widths = _half_widths(self, tuple(noises), chance, False)
         return {self.name(table): half for table, half in half_widths.items()}
 
+    def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
+        partial = {place for place, axis in enumerate(self.axes) if axis.other is None}
+        if all(partial <= set(table) for table in self.tables):
+            return ()
+        names = ", ".join(self.axes[place].field.name for place in sorted(partial))
+        beyond = f"rows beyond the cells of {names} are in no table"
+        return (f"A row counts if it has a cell in every column: {beyond}.",)
+
     # How it is written
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from dovetail.exact.figures import exact_figure
 from dovetail.query.partitions import Axis, Keys
 
 from .measure import Cells, Measure, RowCount
 from .sensitivity import Component, Reach
 
+if TYPE_CHECKING:
+    from dovetail.noise import IntegerNoise
+
 
 @dataclass(frozen=True, slots=True)
 class Weighted(Measure):
-    """The number of rows with each of the keys, weighted (in steps) and added up."""
+    """The number of rows with each of the keys, weighted (in steps) and added up.
+
+    `rounded` says that some weights are not those that were asked for.
+    """
 
     keys: Keys
     weights: tuple[int, ...]
     unit: Fraction
+    rounded: bool = False
 
     kind = "linear"
 
@@ -38,15 +46,22 @@ class Weighted(Measure):
     def step(self) -> Fraction:
         return self.unit
 
+    def remarks(self, cells: Cells, noises: Sequence[IntegerNoise], chance: Fraction) -> tuple[str, ...]:
+        step = exact_figure(self.unit)
+        said = f"Weights were rounded to multiples of {step}; the error bars do not cover that."
+        return (said,) if self.rounded else ()
+
     def to_dict(self) -> dict[str, Any]:
-        return {"linear": list(self.weights), "step": str(self.unit)}
+        written: dict[str, Any] = {"linear": list(self.weights), "step": str(self.unit)}
+        return written | {"rounded": True} if self.rounded else written
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], axes: tuple[Axis, ...]) -> Self:
         keys = axes[-1]
         if not isinstance(keys, Keys):
             raise TypeError("weights belong to listed keys")
-        return cls(keys, tuple(data["linear"]), Fraction(data["step"]))
+        rounded = data.get("rounded", False)
+        return cls(keys, tuple(data["linear"]), Fraction(data["step"]), rounded)
 
     def words(self) -> str:
         return f"weighted sum over {self.keys.field.name}"
