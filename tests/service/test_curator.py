@@ -78,6 +78,35 @@ def test_a_dataset_that_is_refused_leaves_no_record(files: Any, wrong: dict[str,
     assert files.ledger.head == before
 
 
+def test_a_dataset_whose_recording_is_interrupted_leaves_no_record(
+    files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows would have had a budget that nobody could serve, and that anybody could ask for."""
+    schema = {"columns": [{"name": "age", "type": "integer", "low": 0, "high": 120}]}
+    made = {"name": "people", "source": {"root": "data", "path": "people.csv"}, "schema": schema}
+    before = files.ledger.head
+    for step in ("dovetail.ledger.catalogue.set_policy", "dovetail.ledger.catalogue._describe"):
+        with monkeypatch.context() as stopped:
+            stopped.setattr(step, lambda *_: 1 / 0)
+            assert files.carl.post("/v1/datasets", made | {"budget": {"epsilon": 1}}).status_code == 500
+        assert files.ledger.head == before
+    assert files.carl.post("/v1/datasets", made | {"budget": {"epsilon": 1}}).status_code == 201
+    assert files.ledger.catalogue.entry("people").access == "granted"
+    files.ledger.verify()
+
+
+def test_of_two_who_serve_the_same_rows_at_once_one_is_refused(
+    files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both looked before either had recorded; the second then described the dataset of the first anew."""
+    monkeypatch.setattr("dovetail.service.registration._check_new", lambda *_: None)
+    schema = {"columns": [{"name": "age", "type": "integer", "low": 0, "high": 120}]}
+    made = {"source": {"root": "data", "path": "people.csv"}, "schema": schema, "budget": {"epsilon": 1}}
+    replies = [files.carl.post("/v1/datasets", made | {"name": name}) for name in ("people", "folk")]
+    assert [each.status_code for each in replies] == [201, 409]
+    assert "folk" not in files.ledger.sources()
+
+
 def test_a_former_name_does_not_put_other_rows_in_the_place_of_a_dataset(files: Any) -> None:
     assert files.carl.send("PATCH", "/v1/datasets/adult", json={"name": "census"}).status_code == 200
     before = files.ledger.head

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, select
 
+from dovetail.errors import BudgetMismatch
 from dovetail.privacy.budget import Budget
 from dovetail.privacy.charge import Charge
 
@@ -19,9 +20,10 @@ from . import vintages
 from .account import DatasetAccount
 from .allotted_account import AllottedAccount
 from .balances import budget_of, most_spent
+from .new_account import Registration
 from .principals import by_whom, named_number
 from .record_writer import RecordWriter
-from .registry import find, first_name, rename
+from .registry import find, first_name, is_new, rename, set_policy
 from .schema import datasets, events
 from .schema import ledger as head_row
 from .store import Store
@@ -97,6 +99,30 @@ class Catalogue:
         """Return the number of a dataset, which renaming does not change."""
         with self._store.reading() as connection:
             return find(connection, name)
+
+    def register(
+        self,
+        dataset: Registration,
+        said: Mapping[str, Any],
+        *,
+        answers: str,
+        access: str,
+        new: bool,
+        by: str | None = None,
+    ) -> None:
+        """Record a dataset with its policies and what is said about it: all of it, or nothing.
+
+        Who may ask is never left open in between. With `new`, neither the name nor any row may have a budget.
+        """
+        with self._store.writing() as writer:
+            if new and not is_new(writer.connection, dataset.name, dataset.sources):
+                raise BudgetMismatch(
+                    f"The name {dataset.name!r}, or some of these rows, have a budget already.",
+                    "Nothing was recorded.",
+                )
+            number, who = dataset.record(writer), named_number(writer.connection, by)
+            set_policy(writer, number, answers, access, who)
+            _describe(writer, number, said, who)
 
     def describe(self, name: str, said: Mapping[str, Any], *, by: str | None = None) -> None:
         """Record what is said about a dataset from now on: JSON-ready, and nothing secret."""

@@ -14,6 +14,7 @@ from dovetail.engines import Source, connect
 from dovetail.engines.identity import overlap
 from dovetail.errors import BudgetMismatch, InvalidParameter
 from dovetail.ledger import Entry, Ledger
+from dovetail.ledger.new_account import Registration
 from dovetail.privacy import Budget
 from dovetail.query import Schema
 from dovetail.query.neighbours import protected
@@ -35,13 +36,13 @@ class NewRecord:
     sources: tuple[str, ...]
     budget: Budget | None
     protects: str
+    known: bool
 
     def record(self, ledger: Ledger, by: str | None = None) -> None:
         """Put the dataset on record."""
-        name = self.declared.name
-        ledger.account(name, budget=self.budget, source=self.sources, protects=self.protects)
-        ledger.set_policy(name, answers=self.declared.answers, access="granted", by=by)
-        ledger.catalogue.describe(name, description(self.declared), by=by)
+        made = Registration.of(self.declared.name, self.budget, self.sources, None, self.protects)
+        policy: dict[str, Any] = {"answers": self.declared.answers, "access": "granted"}
+        ledger.catalogue.register(made, description(self.declared), **policy, new=not self.known, by=by)
 
 
 def register(declared: DeclaredDataset, ledger: Ledger, settings: Settings, *, by: str | None = None) -> None:
@@ -60,7 +61,7 @@ def _examined(declared: DeclaredDataset, settings: Settings, known: bool) -> New
     persons = protected_persons(table, declared.unit, declared.max_rows, declared.max_cells)
     protects = protected(declared.neighbours, None if persons is None else persons.unit.name)
     budget = declared.budget if known else _given(declared)
-    return NewRecord(declared, source.identity, budget, protects)
+    return NewRecord(declared, source.identity, budget, protects, known)
 
 
 def _check_new(made: NewRecord, ledger: Ledger) -> None:
