@@ -305,3 +305,10 @@ def test_a_ledger_in_wal_mode_is_brought_back(tmp_path: Path) -> None:
     connection.close()
     with Ledger.open(path) as ledger, ledger._store.reading() as reading:
         assert reading.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "persist"
+
+
+def test_a_last_event_without_one_before_it_is_no_link(ledger: Ledger, location: str) -> None:
+    filled(ledger)
+    changed(ledger, f"DELETE FROM dovetail_events WHERE sequence = {ledger.head.sequence - 1}")
+    with pytest.raises(LedgerCorrupt, match="does not match its last event"):
+        Ledger.open(location)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.errors import LedgerCorrupt
+from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger, default_path, location, source_name
+from dovetail.privacy import Budget
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -74,3 +75,124 @@ def test_a_damaged_ledger_beside_the_data_is_named(tmp_path: Path) -> None:
     edited.close()
     with pytest.raises(LedgerCorrupt, match=re.escape(str(other))):
         location.ledger_path(str(data), name="visits")
+
+
+def book(place: Path, name: str, *source: str) -> Path:
+    """Make a ledger that keeps a budget for a source."""
+    with Ledger.create(place) as ledger:
+        ledger.account(name, budget=Budget.pure(1), source=source)
+    return place
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with a file and, in a folder of its own, another one."""
+    folder = tmp_path / "data"
+    (folder / "months").mkdir(parents=True)
+    for place in (folder / "a.csv", folder / "months/jan.csv"):
+        place.touch()
+    return folder
+
+
+def test_the_ledger_of_a_folder_around_the_data_pays(data: Path, tmp_path: Path) -> None:
+    assert location.ledger_path(str(data / "months/jan.csv")) == data / "months/jan.csv.ledger"
+    kept = book(tmp_path / "data.ledger", "all", str(data))
+    assert location.ledger_path(str(data / "months/jan.csv")) == kept
+    assert location.ledger_path(str(data / "a.csv")) == kept
+    assert location.ledger_path(str(data)) == kept
+    # One of another folder that happens to have that name knows nothing of these data.
+    other = book(tmp_path / "data" / "months.ledger", "other", "/elsewhere")
+    assert location.ledger_path(str(data / "months/jan.csv")) == kept
+    assert other.exists()
+
+
+def test_two_ledgers_around_the_data_are_refused(data: Path, tmp_path: Path) -> None:
+    book(tmp_path / "data.ledger", "all", str(data))
+    book(data / "months.ledger", "months", str(data / "months"))
+    with pytest.raises(LedgerError, match="budgets in several ledgers"):
+        location.ledger_path(str(data / "months/jan.csv"))
+    assert location.ledger_path(str(data / "a.csv")) == tmp_path / "data.ledger"
+
+
+@pytest.mark.parametrize("where", ["beside", "home"])
+def test_a_folder_whose_files_have_ledgers_is_refused(data: Path, home: Path, where: str) -> None:
+    inner = data / "months/jan.csv"
+    place = inner.with_name("jan.csv.ledger") if where == "beside" else home / location._home_name(str(inner))
+    book(place, "jan", str(inner))
+    with pytest.raises(LedgerError, match="already, and two budgets would add up"):
+        location.ledger_path(str(data))
+    book(data / "a.csv.ledger", "a", str(data / "a.csv"))
+    with pytest.raises(LedgerError, match="budgets in several ledgers"):
+        location.ledger_path(str(data))
+    assert location.ledger_path(str(data / "a.csv")) == data / "a.csv.ledger"
+
+
+def test_ledgers_inside_a_folder_are_those_of_its_files(data: Path) -> None:
+    """A ledger whose data are gone, or that was named by hand, belongs to none of them."""
+    book(data / "a.csv.ledger", "a", str(data / "a.csv"))
+    for stray in ("gone.csv.ledger", "byhand.ledger"):
+        book(data / stray, "stray", "/elsewhere")
+    assert list(location._inside(data)) == [data / "a.csv.ledger"]
+
+
+def test_the_next_month_is_charged_where_its_name_is_known(data: Path, home: Path) -> None:
+    kept = book(data / "a.csv.ledger", "visits", str(data / "a.csv"))
+    assert location.ledger_path(str(data / "b.csv"), name="visits") == kept
+    assert location.ledger_path(str(data / "b.csv"), name="letters") == data / "b.csv.ledger"
+    assert location.ledger_path(str(data / "b.csv")) == data / "b.csv.ledger"
+    second = book(home / "other.ledger", "visits", "/elsewhere")
+    with pytest.raises(LedgerError, match="Several ledgers keep a budget of 'visits'"):
+        location.ledger_path(str(data / "b.csv"), name="visits")
+    second.unlink()
+    assert location.ledger_path(str(data / "b.csv"), name="visits") == kept
+
+
+def test_a_linked_file_has_the_ledger_of_what_it_leads_to(data: Path) -> None:
+    kept = book(data / "a.csv.ledger", "visits", str(data / "a.csv"))
+    assert location.ledger_path(str(data / "link.csv"), str(data / "a.csv")) == kept
+
+
+def test_what_cannot_be_looked_at_may_be_a_ledger(tmp_path: Path) -> None:
+    """Whoever opens it is told why it cannot be read."""
+    for name, content, may in (("sqlite", b"SQLite format 3\0more", True), ("empty", b"", True)):
+        (tmp_path / name).write_bytes(content)
+        assert location._may_be_ledger(tmp_path / name) is may
+    (tmp_path / "text").write_bytes(b"SQLite format 4\0")
+    assert not location._may_be_ledger(tmp_path / "text")
+    assert location._may_be_ledger(tmp_path)
+    assert location._may_be_ledger(tmp_path / "gone")
+
+
+def test_the_newest_ledgers_beside_the_data_are_looked_at(
+    data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(location, "_MOST_BESIDE", 2)
+    for age, place in enumerate((data / "x.ledger", home / "y.ledger", data / "z.ledger")):
+        place.touch()
+        os.utime(place, ns=(0, 10**9 * (10 - age)))
+    (data / "folder.ledger").mkdir()
+    assert location.beside(str(data / "a.csv#t"), "postgresql://db/clinic") == [
+        data / "x.ledger",
+        home / "y.ledger",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("named", "short"),
+    [
+        ("/data/visits.csv", "visits-csv"),
+        ("postgresql://db/clinic/", "clinic"),
+        ("/data/-x-", "x"),
+        ("/data/" + "long" * 20, "long" * 10),
+        ("///", "data"),
+    ],
+)
+def test_a_ledger_at_home_is_recognised_by_its_name(named: str, short: str) -> None:
+    assert location._short(named) == short
+    assert re.fullmatch(re.escape(short) + r"-[0-9a-f]{16}\.ledger", location._home_name(named))
+
+
+def test_all_tables_of_a_database_have_one_ledger(home: Path) -> None:
+    one, other = (location.ledger_path(f"postgresql://db/clinic#{table}") for table in ("visits", "letters"))
+    assert one == other
+    assert one.parent == home
