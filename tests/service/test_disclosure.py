@@ -83,6 +83,19 @@ def test_an_answer_that_comes_too_late_names_no_event(house: Any) -> None:
     assert str(held.id) not in str(refused.value)
 
 
+def test_a_dataset_that_was_taken_away_does_not_tell_its_new_names(house: Any) -> None:
+    """One's own answers stay; what happens to the dataset later is as unknown as the dataset."""
+    for name in ("ann", "bob"):
+        given = house.people[name].post("/v1/datasets/adult/answers", COUNT).json()["id"]
+    house.carl.send("DELETE", f"/v1/grants/{house.bob.id}/adult")
+    for name, new in (("adult", "layoffs"), ("layoffs", "adult"), ("adult", "merger")):
+        assert house.carl.send("PATCH", f"/v1/datasets/{name}", json={"name": new}).status_code == 200
+    assert house.ann.get("/v1/answers").json()["answers"][0]["dataset"] == "merger"
+    (line,) = house.bob.get("/v1/answers").json()["answers"]
+    assert line["dataset"] == "adult"
+    assert "merger" not in house.bob.get(f"/v1/answers/{given}").text
+
+
 def test_a_service_in_this_process_leaves_the_log_of_the_library_alone(tmp_path: Path) -> None:
     before = logging.getLogger("dovetail").level
     settings = Settings(str(tmp_path / "s.ledger"), cookie_secret=b"s" * 32)

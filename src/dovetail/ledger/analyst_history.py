@@ -10,14 +10,16 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from dovetail.check import integer
-from dovetail.errors import InvalidParameter
+from dovetail.errors import AccessRefused, InvalidParameter
 from dovetail.privacy.charge import Charge
 
+from .balances import dataset_row
+from .grants import permitted
 from .keys import past
 from .record_writer import event_at
 from .registry import first_name
 from .requests import open_attempt
-from .schema import plans, requests
+from .schema import events, plans, requests
 from .text import sought
 from .vintages import labels
 
@@ -82,7 +84,7 @@ def _asked(connection: Connection, row: Any) -> Asked:
     answer = json.loads(closing.content)["answer"] if row.state == "answered" and closing else None
     return Asked(
         row.public,
-        first_name(connection, row.dataset),
+        _name(connection, row),
         datetime.fromisoformat(made.at),
         content["body"],
         row.state,
@@ -93,6 +95,21 @@ def _asked(connection: Connection, row: Any) -> Asked:
         labels(connection, row.dataset, row.vintages),
         row.state == "reserved" and past(open_attempt(connection, row.id)["until"]),
     )
+
+
+def _name(connection: Connection, row: Any) -> str:
+    """Return what the dataset is called; to whoever may not see it any more, what it was called then."""
+    try:
+        permitted(connection, row.principal, dataset_row(connection, row.dataset))
+    except AccessRefused:
+        named = select(events.c.content).where(
+            events.c.dataset == row.dataset,
+            events.c.kind.in_(("dataset", "rename")),
+            events.c.sequence < row.id,
+        )
+        newest = connection.execute(named.order_by(events.c.sequence.desc()).limit(1)).scalar_one()
+        return str(json.loads(newest)["name"])
+    return first_name(connection, row.dataset)
 
 
 def _plan_id(connection: Connection, plan: int) -> str:
