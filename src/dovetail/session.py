@@ -190,7 +190,8 @@ class Session(MarginalMethods):
                 self._table, queries, payment, standing, neighbours=self._neighbours, persons=self._persons
             )
 
-        if payment.noise is not None and not (stored or planned or isinstance(queries, Iterator)):
+        anywhere = payment.noise is not None and payment.delta is None
+        if anywhere and not (stored or planned or isinstance(queries, Iterator)):
             # The price of a given noise is the same under every budget. What is refused is explained below.
             with suppress(DovetailError):
                 return priced(Standing())
