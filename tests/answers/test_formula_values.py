@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import product
+from unittest import mock
 
 import pytest
 
@@ -13,8 +14,9 @@ from dovetail.answers import Answer, formula_values
 from dovetail.answers.formula_values import bars_of, box_of, kept
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.privacy import Charge, Remaining
-from dovetail.query import Column, Mean, Schema
+from dovetail.query import Column, Histogram, Mean, Schema
 from dovetail.query.measures import Rows, Total, half_width
+from dovetail.query.measures.error_bars import shared_chance
 from dovetail.query.sql.formula import Aggregate, Computed, Formula, Number
 from dovetail.query.sql.formula import Test as Comparison
 from dovetail.query.sql.formula import Tests as Comparisons
@@ -88,6 +90,26 @@ def test_bars_of_all_cells_hold_at_once_where_cells_were_chosen() -> None:
     one = bars_of(RATIO, [asked], [0], Fraction(1, 60), False)[0]
     assert one is not None
     assert float(wide[0].high) == pytest.approx(float(one.high), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjusted", [(), (0,), (1,), (0, 1)])
+def test_only_cells_that_all_err_alone_share_a_chance_as_independent_ones(adjusted: tuple[int, ...]) -> None:
+    """Counts that were made consistent err together: of those, the chances to miss are added up."""
+    counts = Histogram("k").checked(TABLE)
+    when, left = datetime(2026, 1, 31, tzinfo=UTC), Remaining(Fraction(1))
+    asked = [
+        Answer("t", counts, (COUNT_NOISE,), ((300,), (200,)), Charge.zero(), "add-remove", when, left)
+        for _ in range(2)
+    ]
+    asked = [each.consistent() if place in adjusted else each for place, each in enumerate(asked)]
+    formula, chance = Computed("+", Aggregate(0, Rows()), Aggregate(1, Rows())), Fraction(9, 10)
+    levels = []
+    with mock.patch.object(formula_values, "_inverted", side_effect=lambda *given: levels.append(given[-1])):
+        bars_of(formula, asked, [0, 1], chance, True)
+        bars_of(formula, asked, [0, 1], chance, False)
+    together = chance / 2 if adjusted else shared_chance(chance, 2)
+    assert levels == [1 - together] * 2 + [1 - chance] * 2
+    assert shared_chance(chance, 2) > chance / 2
 
 
 def test_what_may_be_divided_by_nothing_has_no_interval() -> None:

@@ -162,6 +162,8 @@ def test_a_ratio_is_narrower_than_its_box_and_unlimited_where_it_may_divide_by_n
     assert above.low / below.high < ratio.low < ratio.value < ratio.high < above.high / below.low
     assert (HISTOGRAM["a"] / HISTOGRAM["c"]).interval() == (-np.inf, np.inf)
     assert (HISTOGRAM["a"] / HISTOGRAM["a"]).interval() == (1, 1)
+    nothing = HISTOGRAM["a"] / (HISTOGRAM["b"] - 50)
+    assert (nothing.value, nothing.interval()) == (0, (-np.inf, np.inf))
     assert "unlimited" in str(HISTOGRAM["a"] / HISTOGRAM["c"])
 
 
@@ -229,6 +231,13 @@ def test_bars_are_drawn_with_the_keys_of_their_cells() -> None:
         both.plot()
     assert drawn.call_args.args == (["a", "b", "c"], ["u", "v"], list(range(6)))
     assert drawn.call_args.kwargs["names"] == ("k", "k2")
+
+
+def test_only_histograms_can_be_made_consistent() -> None:
+    assert HISTOGRAM.consistent().value == [99, 48, 0]
+    for other in (answer(Count(), (7,)), answer(Sum("x", 0, 9, "0.5", by=("k",)), (1,), (2,), (3,))):
+        with pytest.raises(dv.InvalidQuery, match="histogram"):
+            other.consistent()
 
 
 def test_a_number_says_what_was_left_out_of_it() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from dovetail.designer import design
 from dovetail.errors import GoalUnreachable, InvalidParameter, InvalidQuery
-from dovetail.noise import DiscreteGaussian, Geometric, StaircaseNoise
+from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, StaircaseNoise
+from dovetail.pricing import calibration
 from dovetail.pricing.calibration import (
     _geometric_of_zeta,
     noise_of_budget,
@@ -74,6 +75,27 @@ def test_a_zeta_price_buys_a_shape_with_less_error_than_the_geometric() -> None:
     # A row that is replaced moves two cells.
     (noise,) = noises_at_price(Histogram("k").checked(TABLE), budget, "replace")
     assert noise.variance() < 0.3 * Geometric("0.15").variance()
+
+
+@pytest.mark.parametrize(
+    ("designed", "kept"),
+    [
+        (GeometricMixture("0.1", "0.5", 8), True),
+        (Geometric("0.5"), False),  # too much zeta
+        (GeometricMixture("0.1", "1.5", 12), False),  # too large a worst case
+        (Geometric(3), False),
+    ],
+    ids=repr,
+)
+def test_a_shape_that_does_not_keep_both_limits_is_not_used(
+    designed: Any, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spend, question = Budget.zeta("0.3", max_epsilon=1), Count().checked(TABLE)
+    charge = privacy_loss(designed).charge()
+    assert kept == (charge.zeta <= Fraction("0.3") and charge.epsilon <= 1)
+    monkeypatch.setattr(calibration, "_designed", lambda shifts, **wanted: designed)
+    expected = designed if kept else Geometric("0.3")
+    assert noises_at_price(question, spend, "add-remove") == (expected,)
 
 
 def test_a_planned_budget_buys_less_error_than_equal_shares() -> None:

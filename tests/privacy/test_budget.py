@@ -142,6 +142,7 @@ def test_a_finite_renyi_curve_without_pure_guarantee_is_admitted_only_with_delta
     lambda: Budget.approximate(1, 0), lambda: Budget.approximate(1, 1), lambda: Budget.approximate(1, -1),
     lambda: Budget.zeta(1, max_epsilon=inf), lambda: Budget.zeta(0, max_epsilon=1),
     lambda: Budget.from_dict({"currency": "gold", "epsilon": "1", "delta": "0", "zeta": None}),
+    lambda: Budget("gold", Fraction(1)),  # type: ignore[arg-type]
     lambda: Budget("pure", Fraction(1), Fraction(1, 2)), lambda: Budget("zeta", Fraction(1)),
 ])  # fmt: skip
 def test_impossible_budgets_are_refused(make):

@@ -36,12 +36,26 @@ def test_moments_are_infinite_as_soon_as_one_part_has_an_infinite_loss() -> None
     assert privacy_loss(DiscreteGaussian(3)).then(privacy_loss(Geometric(1))).renyi(2) < 2
 
 
+@pytest.mark.parametrize("uses", [1, 3])
+def test_nothing_lies_above_the_worst_case(uses: int) -> None:
+    loss = privacy_loss(Geometric(1)).compose(uses)
+    assert loss.above(uses) == loss.delta(uses) == 0
+    assert loss.above(uses - Fraction(1, 1000)) > 0.3
+
+
 def test_beyond_all_finite_losses_lies_the_chance_of_an_infinite_one() -> None:
     noise = TruncatedGeometric("0.3", 10)
     loss = privacy_loss(noise)
     for limit in (1, 100):
         assert loss.above(limit) == pytest.approx(float(noise.pmf(10)), rel=1e-12)
     assert loss.forward.below(Fraction(-100)) == 0
+
+
+@pytest.mark.parametrize("uses", [1, 3])
+def test_many_deltas_are_those_that_are_asked_for_one_by_one(uses: int) -> None:
+    loss = privacy_loss(Geometric("0.5")).compose(uses).forward
+    epsilons = np.array([0.0, 0.2, 0.5, 1.4, 1.5, 2.0])
+    assert loss.deltas(epsilons).tolist() == [loss.delta(each) for each in epsilons.tolist()]
 
 
 @pytest.mark.parametrize("uses", [1, 3])

@@ -24,6 +24,22 @@ def test_one_component_of_several_parts_is_enough_to_need_rates_that_grow(
     assert covering_moves(components, lambda leave, come: [(leave, leave)], replace(of, grows=True))
 
 
+def test_a_replaced_person_moves_two_cells_of_counts_and_one_of_signed_sums_by_all_rows() -> None:
+    """Where rates grow outward: rows that leave and come in one cell cancel in a count and add in a sum."""
+    of = Contribution("replace", all_cells=4, rows=3, cells=2, grows=True)
+    for reaches, shifts in (
+        ([COUNTED], [[3, 3]]),
+        ([Reach(5, 0)], [[15, 15]]),
+        ([Reach(5, 5)], [[30]]),
+        ([Reach(5, 1)], [[30]]),
+        ([COUNTED, Reach(5, 2)], [[3, 3], [30]]),
+    ):
+        components = [Component(str(place), reach) for place, reach in enumerate(reaches)]
+        (move,) = covering_moves(components, lambda leave, come: [], of)
+        found = [[shift.by for shift in move if shift.component == place] for place in range(len(reaches))]
+        assert found == shifts
+
+
 def test_a_replaced_row_moves_one_part_by_both_or_two_parts_by_one_each() -> None:
     """A row that comes adds to what the one that goes takes away, where both lie in the same part."""
     component = Component("sums", Reach(5, 5), 3)

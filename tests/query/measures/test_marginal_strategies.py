@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import dovetail as dv
-from dovetail.noise import DiscreteGaussian
+from dovetail.noise import DiscreteGaussian, Geometric
+from dovetail.query.measures import Way
 
 from .test_marginal_tables import ASKED, SCHEMA, STRATEGIES
 
@@ -41,3 +42,8 @@ def test_a_rough_error_is_about_the_error_of_wide_noise(strategy: Any, chance: s
     assert rough is not None
     assert exact is not None
     assert float(rough) == pytest.approx(float(exact), rel=0.02)
+
+
+def test_a_way_is_as_good_as_its_least_exact_table() -> None:
+    measure = dv.Marginals(**ASKED).checked(SCHEMA.table()).measure
+    assert Way(measure, (Geometric(1),), "plain", {"a": 1.5, "b": 4.0, "c": 2.0}).worst == 4.0
