@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from math import prod
@@ -13,7 +14,7 @@ from scipy.stats import binom
 from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, PiecewiseGeometric
 from dovetail.online import Base, Region
-from dovetail.online.base_tables import base_strategy
+from dovetail.online.base_tables import CountEstimate, base_strategy
 from dovetail.workloads import NoiseSum, Term
 
 SHAPE = (3, 4, 2)
@@ -71,6 +72,37 @@ def test_a_clipped_value_lies_in_the_interval() -> None:
     for fitted in (-1000, found.value, 1000):
         assert low <= found.clipped(fitted) <= high
     assert found.clipped(found.value) == round(found.value)
+
+
+def test_a_value_is_clipped_to_1_6_deviations() -> None:
+    found = CountEstimate(100.0, 10.0, lambda: NoiseSum([Term(1.0, NOISE, 1)]))
+    assert [found.clipped(fitted) for fitted in (0, 84, 90, 115.6, 200)] == [84, 84, 90, 116, 116]
+
+
+def test_the_law_is_asked_where_the_closed_form_does_not_hold() -> None:
+    """Where tables have noises of their own, and where a condition mixes columns beside another one."""
+    table = truth()
+    mixed = Region.of(SHAPE, ([0, 1], np.arange(12).reshape(3, 4) % 3 == 0), ([2], [True, False]))
+    found = measured(table, 3).estimate(mixed)
+    assert found is not None
+    assert found.deviation == pytest.approx(found.error.std())
+    alike = base_strategy(SHAPE, 1, NOISE)
+    strategy = replace(alike, noises=(NOISE, Geometric("0.9"), NOISE))
+    released = {columns: np.zeros(SHAPE[columns[0]], int) for columns in strategy.measured}
+    for axis, size in enumerate(SHAPE):
+        found = Base(strategy, released).estimate(
+            Region.product(SHAPE, {axis: [True] + [False] * (size - 1)})
+        )
+        assert found is not None
+        assert found.deviation == pytest.approx(found.error.std())
+
+
+@pytest.mark.parametrize("kind", [0, 4, "some"])
+def test_a_base_is_the_histogram_or_tables_of_some_columns(kind) -> None:
+    with pytest.raises(InvalidParameter):
+        base_strategy(SHAPE, kind, NOISE)
+    with pytest.raises(InvalidParameter, match="base"):
+        base_strategy(SHAPE, 0, NOISE)
 
 
 @pytest.mark.parametrize("noise", [Geometric("0.05"), DiscreteGaussian(9), DESIGNED])

@@ -56,6 +56,12 @@ def test_public_questions_have_the_declared_form() -> None:
     assert max(shares) == 1
 
 
+def test_questions_about_columns_of_many_values_find_random_bits_enough() -> None:
+    questions = public_questions((700, 700), 2, "subset")
+    assert len(questions) == 200
+    assert all(250 < value < 450 for each in questions for value in each.values)
+
+
 def test_deviations_are_those_of_the_best_plain_noise() -> None:
     assert deviation(Budget.pure(1), 100) == pytest.approx(np.sqrt(2) * 100)
     assert deviation(APPROXIMATE, 1) == pytest.approx(np.sqrt(2))
@@ -141,13 +147,19 @@ def test_what_cannot_be_planned_is_refused(change) -> None:
         ((2, 3, 4, 5), 3, {"plain", "3-way", "histogram"}),
         ((2, 3, 4, 5, 6), 4, {"plain", "4-way", "histogram"}),
         ((2, 3), 1, {"plain", "1-way", "histogram"}),
+        ((2, 3), 2, {"plain", "histogram"}),
+        ((2, 2, 2, 2, 2), 1, {"plain", "1-way", "2-way", "3-way", "histogram"}),
     ],
 )
 def test_bases_are_compared_from_the_ways_of_the_questions_to_three(
     shape: tuple[int, ...], ways: int, names: set[str]
 ) -> None:
     found = forecasts(shape, 100, ways, "point", Budget.pure(1), 1)
-    assert {each.name for each in found} == names
+    assert sorted(each.name for each in found) == sorted(names)
+    assert [each.bar for each in found] == pytest.approx([1.959964 * each.error for each in found])
+    twice = {each.name: each.bar for each in forecasts(shape, 100, ways, "point", Budget.pure(1), 2)}
+    for each in found:
+        assert twice[each.name] == pytest.approx(each.bar * (1 if each.name == "plain" else 2))
     assert [each.bar for each in found] == sorted(each.bar for each in found)
 
 

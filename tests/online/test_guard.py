@@ -59,6 +59,21 @@ def test_alpha_is_where_a_passed_answer_may_be() -> None:
     assert wide.alpha("0.95") == 100 - 3 + 3 * reach  # the stretched noise is three times as wide
 
 
+@pytest.mark.parametrize("level", ["0.5", "0.999", "0.99999999"])
+def test_alpha_is_exact_at_every_level(level: str) -> None:
+    guard = Guard(Geometric("0.01"), CURVE, None, 1, distance=100)
+    reach = guard.alpha(level) - 99
+    held = Fraction(guard.threshold_noise.cdf(reach)) ** 2
+    assert held >= Fraction(level) * (1 - Fraction(1, 10**14))
+    assert Fraction(guard.threshold_noise.cdf(reach - 1)) ** 2 < Fraction(level) * (1 + Fraction(1, 10**14))
+
+
+@pytest.mark.parametrize("answers", [None, Geometric("0.3")])
+def test_a_stored_guard_comes_back_as_it_was(answers) -> None:
+    guard = Guard(Geometric("0.5"), CURVE, answers, 7, 20, "replace", 3, False)
+    assert Guard.from_dict(guard.to_dict()) == guard
+
+
 def test_a_curve_of_the_textbook_promises_less() -> None:
     guard = Guard(Geometric("0.5"), ResponseCurve.of(Geometric("0.1")), None, 1, distance=100)
     assert guard.alpha() == 100 - (guard.curve.start + 1) + guard.alpha("0.95") - 99 + guard.curve.start
@@ -86,6 +101,8 @@ def test_the_distance_is_the_least_that_keeps_false_alarms_rare() -> None:
         {"distance": -1},
         {"neighbours": "swap"},
         {"threshold": 3},
+        {"threshold": None},
+        {"answers": 3},
         {"threshold": TruncatedGeometric(1, 5)},
         {"answers": TruncatedGeometric(1, 5)},
         {"curve": None},
