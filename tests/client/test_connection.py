@@ -70,6 +70,27 @@ def test_a_busy_service_is_waited_for_as_long_as_it_says(slept: list[float]) -> 
     assert slept == [7, 30]
 
 
+@pytest.mark.parametrize(
+    "address", ["http://counts.test/v1/answers/5d", "//elsewhere.test/v1/answers/5d", "/proxy/v1/answers/5d"]
+)
+def test_an_answer_is_looked_for_at_the_service_itself(address: str, slept: list[float]) -> None:
+    """A proxy that makes addresses whole again may name http, or another host: the key would go there."""
+    running = httpx2.Response(202, headers={"Location": address}, json={})
+    service = Service(running, httpx2.Response(200, json={"answers": []}))
+    assert connected(service).post("/v1/datasets/a/answers", {}, once="mine") == {"answers": []}
+    assert str(service.asked[1].url) == "https://counts.test/v1/answers/5d"
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Location": "https://elsewhere.test/"}, {"Location": "/v1/answers/"}]
+)
+def test_an_answer_without_a_place_is_none_of_a_service(headers: dict[str, str], slept: list[float]) -> None:
+    service = Service(httpx2.Response(202, headers=headers, json={}))
+    with pytest.raises(errors.DataError, match="not that of a Dovetail service"):
+        connected(service).post("/v1/datasets/a/answers", {}, once="mine")
+    assert len(service.asked) == 1
+
+
 def test_an_answer_that_takes_long_is_fetched_when_it_is_there(slept: list[float]) -> None:
     running = httpx2.Response(202, headers={"Location": "/v1/answers/5d", "Retry-After": "1"}, json={})
     service = Service(running, running, httpx2.Response(200, json={"id": "5d"}))

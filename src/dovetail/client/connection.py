@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -68,7 +69,7 @@ class ServiceConnection:
             except self._http.TransportError as error:
                 lost = error
             if reply is not None and reply.status_code == 202:
-                method, path, sent = "GET", reply.headers["Location"], {}
+                method, path, sent = "GET", _place(reply), {}
                 until = time.monotonic() + _PATIENCE  # the service lives and works on it
             elif reply is not None and reply.status_code not in _BUSY:
                 return _told(reply)
@@ -118,6 +119,14 @@ def _wait(reply: Any, wait: float) -> float:
     return min(float(said), _LONGEST_WAIT) if said.isdigit() else wait
 
 
+def _place(reply: Any) -> str:
+    """Return where an answer will be, at this service: a whole address may lead the key elsewhere."""
+    place = re.search(r"/v1/answers/[0-9A-Za-z]+\Z", reply.headers.get("Location", ""))
+    if place is None:
+        raise _foreign(reply)
+    return place[0]
+
+
 def _told(reply: Any) -> dict[str, Any]:
     """Return the body of a reply, or raise the error that it tells."""
     if reply.status_code == 204:
@@ -130,7 +139,11 @@ def _told(reply: Any) -> dict[str, Any]:
         return body
     if isinstance(body, dict) and "code" in body:
         raise read_error(body)
-    raise DataError(
+    raise _foreign(reply)
+
+
+def _foreign(reply: Any) -> DataError:
+    return DataError(
         f"The reply from this address (status {reply.status_code}) is not that of a Dovetail service.",
         "Check the address, and any proxy in front of the service.",
     )
