@@ -84,3 +84,25 @@ def test_no_measurement_empties_a_region_nor_the_rest(total: int, least: float) 
         hypothesis = Hypothesis.uniform(SHAPE, total)
         impose(hypothesis, Measurement(region(*range(6)), value, 0.0))
         assert hypothesis.count(region(*range(6))) == pytest.approx(left)
+
+
+def test_a_learner_imposes_what_is_new_at_once_and_then_all_of_the_latest_in_turn() -> None:
+    """The same rule on plain numbers: towards each target, all other proportions kept."""
+    told = [(region(0, 1, 2, 3), 70, 3.0), (region(0, 4, 8), 15, 2.0), (region(3, 7), 45, 0.5)]
+    learner, plain = Learner(Hypothesis(np.arange(1.0, 13.0).reshape(SHAPE), 100)), np.arange(1.0, 13.0)
+    plain = plain.reshape(SHAPE) / plain.sum() * 100
+
+    def step(cells: np.ndarray, inside: Region, value: int, deviation: float) -> np.ndarray:
+        mask, believed = inside.dense(), cells[inside.dense()].sum()
+        gap = value - believed
+        if abs(gap) <= deviation:
+            return cells
+        target = min(max(believed + gap - deviation**2 / gap, 0.5), 99.5)
+        return np.where(mask, cells * target / believed, cells * (100 - target) / (100 - believed))
+
+    for number, (inside, value, deviation) in enumerate(told, 1):
+        learner.learn(Measurement(inside, value, deviation))
+        plain = step(plain, inside, value, deviation)
+        for each in told[:number]:
+            plain = step(plain, *each)
+    assert np.allclose(learner.hypothesis.marginal([0, 1]), plain, rtol=1e-9)

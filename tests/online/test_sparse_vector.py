@@ -42,6 +42,10 @@ def test_a_threshold_moves_its_own_side_only() -> None:
     assert verdict(GUARD, high, 49, words(FULL, FULL)) == 0
     assert verdict(GUARD, high, 50, words(FULL)) == 1
     assert verdict(GUARD, high, -20, words(FULL, FULL)) == -1
+    low = Thresholds(above=0, below=30)
+    assert verdict(GUARD, low, -49, words(FULL, FULL)) == 0
+    assert verdict(GUARD, low, -50, words(FULL, FULL)) == -1
+    assert verdict(GUARD, low, 20, words(FULL)) == 1
 
 
 def test_a_measured_answer_has_noise_of_its_own() -> None:
