@@ -85,6 +85,12 @@ export function exact(value: Decimal): string {
   return parts ? plain(parts) : String(value)
 }
 
+/** A number with so many decimals. */
+export function fixed(value: Decimal, decimals: number, rounding: Rounding = 'nearest'): string {
+  const parts = parse(value)
+  return parts ? plain(rounded(parts, decimals, rounding)) : String(value)
+}
+
 /** Half the width of an interval, as ±9. */
 export function plusMinus(value: Decimal): string {
   return '±' + figure(value, 'up')

@@ -138,11 +138,9 @@ class Asker:
         except BudgetExceeded:
             self.service.metrics.refusals[self.served.entry.name] += 1
             raise
-        return self.shown(answers, offered, selection, body.sql)
+        return self.shown(answers, selection, body.sql)
 
-    def shown(
-        self, answers: list[Answer], offered: Quote, selection: Selection | None, sql: str | None
-    ) -> Answered:
+    def shown(self, answers: list[Answer], selection: Selection | None, sql: str | None) -> Answered:
         """Return the reply to an answered question."""
         first = answers[0]
         plan = None if first.plan is None else forms.public_plan(first.plan, self.plans())
