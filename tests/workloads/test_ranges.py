@@ -17,7 +17,7 @@ from scipy.stats import binom
 from dovetail.errors import InvalidParameter
 from dovetail.noise import Geometric, IntegerNoise
 from dovetail.workloads import RangeEstimates, Tree
-from dovetail.workloads.ranges import _quick_bars, _target, _whole
+from dovetail.workloads.ranges import Quantile, _quick_bars, _target, _whole
 from dovetail.workloads.tree_queries import range_error, step_error
 
 TREE = Tree(10, (1, 4))
@@ -65,6 +65,13 @@ def test_nearly_without_noise_intervals_are_as_short_as_the_definition_allows(
     assert found.low <= disc(rows, q) <= found.high
     assert found.low == disc(rows, q)
     assert found.high == disc(rows, q)
+
+
+def test_noise_that_is_never_seen_has_answers_too() -> None:
+    """Its variance is below every float, and nothing is divided by that."""
+    found = RangeEstimates(TREE, Geometric(1000), TREE.counts(np.arange(10)))
+    assert found.interval(3, 5, 0.05) == (12, 12)
+    assert found.quantile(Fraction(1, 2), 0.05) == Quantile(Fraction(1, 2), 7.0, 7, 7)
 
 
 TABLES = {

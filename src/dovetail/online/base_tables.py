@@ -23,6 +23,7 @@ from dovetail.noise import IntegerNoise
 from dovetail.pricing.stretching import stretched
 from dovetail.privacy.atoms import Floats
 from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy
+from dovetail.workloads.cutoff import variance
 from dovetail.workloads.fitting import fit_joint
 from dovetail.workloads.noise_sums import outward
 
@@ -107,7 +108,7 @@ class Base:
     def hypothesis(self) -> Hypothesis:
         """Return the joint that is fitted to the released integers; biased, and the best single answer."""
         noises = zip(self.strategy.measured, self.strategy.noises, strict=True)
-        variances = {columns: noise.variance() for columns, noise in noises}
+        variances = {columns: variance(noise) for columns, noise in noises}
         joint = fit_joint(self.strategy.wanted.sizes, self.released, variances)
         total = float(joint.sum(dtype=np.float64))
         return Hypothesis(np.ascontiguousarray(joint, np.float64), total)

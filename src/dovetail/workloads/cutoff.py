@@ -25,6 +25,7 @@ _WIDE = 8
 # std, and what matters there are orders of about 1 to 100.
 _FIRST, _LAST, _POINTS = 1e-4, 16.0, 400
 _LARGEST_ORDER = 700.0
+_LEAST_VARIANCE = 1e-280
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +59,13 @@ class CutNoise:
 
 @lru_cache(maxsize=4096)
 def variance(noise: IntegerNoise) -> float:
-    """Return a noise's variance; kept, as exact sums take their time.
+    """Return a noise's variance, above 0 where no float holds it; kept, as exact sums take their time.
 
     From a sigma of 8 on, the discrete Gaussian's differs from sigma² by less than one part in 10^500.
     """
     if isinstance(noise, DiscreteGaussian) and noise.sigma >= _WIDE:
         return float(noise.sigma**2)
-    return noise.variance()
+    return max(noise.variance(), _LEAST_VARIANCE)
 
 
 @lru_cache(maxsize=1024)
