@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from math import gcd, lcm
 
 import mpmath
 from hypothesis import strategies as st
@@ -75,6 +76,47 @@ def convolve(one: dict, two: dict) -> dict:
 def delta(atoms: dict, epsilon) -> mpmath.mpf:
     e = number(epsilon)
     return mpmath.fsum(m * -mpmath.expm1(e - number(x)) for x, m in atoms.items() if number(x) > e)
+
+
+def composed_delta(atoms: dict, uses: int, epsilon) -> mpmath.mpf:
+    """Return delta of so many uses by a sum over a circle in the complex plane, in as many digits as are set.
+
+    With P(z) = sum of mass·z^place, delta is the mean over |z| = r > 1 of P(z)^uses times the sum of
+    z^-n·(1 - exp(epsilon - loss)) over the places n above epsilon. At equidistant points the mean is off by
+    what lies that many places further out. On the circle through the saddle point few points matter.
+    """
+    below = lcm(*(x.denominator for x in atoms))
+    least = min(atoms)
+    gap = Fraction(gcd(*(int((x - least) * below) for x in atoms)), below)
+    places = {int((x - least) / gap): m for x, m in atoms.items()}
+    first = max(int((Fraction(epsilon) - uses * least) // gap) + 1, 0)
+
+    def tilted(order):
+        weights = {n: m * mpmath.exp(order * n) for n, m in places.items()}
+        total = mpmath.fsum(weights.values())
+        middle = mpmath.fsum(n * w for n, w in weights.items()) / total
+        return total, middle, mpmath.fsum((n - middle) ** 2 * w for n, w in weights.items()) / total
+
+    low, high = mpmath.mpf(0), mpmath.mpf(200)
+    for _ in range(80):
+        order = (low + high) / 2
+        low, high = (order, high) if uses * tilted(order)[1] < first else (low, order)
+    order = low + 1 / mpmath.sqrt(uses * tilted(low)[2])
+    total, _, spread = tilted(order)
+    points = 1 << int(64 * mpmath.sqrt(uses * spread) + 64 * max(places)).bit_length()
+    found, step = mpmath.mpf(0), number(gap)
+    excess = mpmath.exp(number(Fraction(epsilon) - uses * least - first * gap))
+    for k in range(points // 2 + 1):
+        turn = {n: mpmath.expjpi(mpmath.mpf(2 * (k * n % points)) / points) for n in places}
+        base = mpmath.fsum(m * mpmath.exp(order * n) / total * turn[n] for n, m in places.items())
+        if uses * mpmath.log(abs(base)) < -100:
+            # The places have no common divisor, so after many uses there is one peak and nothing else.
+            break
+        back = mpmath.exp(-order) * mpmath.expjpi(-mpmath.mpf(2 * k) / points)
+        rest = 1 / (1 - back) - excess / (1 - mpmath.exp(-step) * back)
+        aim = mpmath.expjpi(-mpmath.mpf(2 * (k * first % points)) / points)
+        found += (1 if k in (0, points // 2) else 2) * (base**uses * rest * aim).real
+    return found / points * mpmath.exp(-order * first) * total**uses
 
 
 def zeta(atoms: dict) -> mpmath.mpf:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from functools import cache
 from math import comb
 
@@ -10,7 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture
+import loss_oracle
+from dovetail.noise import DiscreteGaussian, Geometric, GeometricMixture, PiecewiseGeometric
 from dovetail.privacy import PrivacyLoss, privacy_loss
 
 with warnings.catch_warnings():
@@ -44,6 +46,34 @@ def test_many_uses_of_the_geometric_are_a_binomial_sum(epsilon, uses, delta):
     truth = binomial_epsilon(epsilon, uses, delta)
     found = privacy_loss(Geometric(epsilon)).compose(uses).epsilon_at(delta)
     assert truth * (1 - mpmath.mpf("1e-15")) <= found <= truth * (1 + mpmath.mpf("1e-7"))
+
+
+def test_the_circle_gives_what_the_binomial_sum_gives():
+    with mpmath.workdps(50):
+        truth = binomial_epsilon("0.1", 1000, "1e-6")
+        atoms = loss_oracle.loss_atoms(Geometric("0.1"), 1)
+        found = loss_oracle.composed_delta(atoms, 1000, Fraction(str(truth)))
+        assert found == pytest.approx(mpmath.mpf("1e-6"), rel=1e-12)
+
+
+@pytest.mark.parametrize("uses", [10**5, 10**6])
+@pytest.mark.parametrize(
+    "noise",
+    [Geometric("0.01"), GeometricMixture("0.02", "0.1", 5), PiecewiseGeometric(["0.1", "0.01"], [3])],
+    ids=repr,
+)
+def test_very_many_uses_cost_no_less_than_a_sum_over_a_circle_and_hardly_more(noise, uses):
+    """For deltas from 1e-6 to 1e-60; an epsilon that is lower by one part in 10,000 would be caught."""
+    loss = privacy_loss(noise).compose(uses)
+    with mpmath.workdps(50):
+        atoms = loss_oracle.loss_atoms(noise, 1)
+        for delta in ("1e-6", "1e-18", "1e-60"):
+            epsilon = loss.epsilon_at(delta)
+            exact = loss_oracle.composed_delta(atoms, uses, Fraction(epsilon))
+            assert exact <= mpmath.mpf(delta)
+            assert exact <= mpmath.mpf(loss.delta(epsilon))
+            less = loss_oracle.composed_delta(atoms, uses, Fraction(epsilon * 0.9999))
+            assert less > mpmath.mpf(delta)
 
 
 def test_a_thousand_uses_have_the_known_figure():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dovetail.errors import InvalidParameter
-from dovetail.noise import Geometric
+from dovetail.noise import Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.workloads.dispersion import DispersionEstimates, replacements, shifts
 
 
@@ -140,6 +141,47 @@ def test_variances_are_covered_and_half_the_interval_is_not(rows: int, sample: b
         found = estimated.deviation_interval(*released)
         missed += not found.low <= truth <= found.high
     assert missed <= binom.isf(1e-9, runs, chance)
+
+
+def missed(rows: list[int], width: int, noise: IntegerNoise, chance: Fraction, sample: bool) -> float:
+    """Return how often an interval misses, over all that three noises can do but for one part in 1,000."""
+    centred = [2 * x - width for x in rows]
+    true = len(rows), sum(centred), sum(2 * z * z - width**2 for z in centred)
+    mean = Fraction(sum(rows), len(rows))
+    variance = sum((x - mean) ** 2 for x in rows) / (len(rows) - sample)
+    noises = [noise.stretched(by) for by in shifts(width)]
+    found = DispersionEstimates(*noises, width=width, chance=chance, sample=sample)
+    # Each of the two ratios is the same for many of the triples.
+    for ratios in (found._means, found._squares):
+        vars(ratios)["interval"] = cache(ratios.interval)
+    laws = [[(k, float(each.pmf(k))) for k in range(-60, 61) if each.pmf(k) > 1e-4] for each in noises]
+    total = seen = 0.0
+    for (a, p), (b, q), (c, r) in product(*laws):
+        bounds = found.interval(true[0] + a, true[1] + b, true[2] + c)
+        seen += p * q * r
+        total += p * q * r * (not bounds.low - 1e-12 <= variance <= bounds.high + 1e-12)
+    assert seen > 0.999
+    return total
+
+
+@pytest.mark.parametrize("sample", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "width", "noise"),
+    [
+        ([0, 1], 1, Geometric("1.2")),
+        ([0, 2], 2, Geometric("2.5")),
+        ([1, 1], 2, Geometric("2.5")),
+        ([0, 0, 2, 1], 2, PiecewiseGeometric(["0.9", "2.5"], [2])),
+    ],
+)
+def test_whatever_noise_does_no_variance_is_missed_more_often_than_said(
+    rows: list[int], width: int, noise: IntegerNoise, sample: bool
+) -> None:
+    assert missed(rows, width, noise, Fraction(1, 10), sample) <= 0.1
+
+
+def test_intervals_for_three_times_the_chance_would_be_caught() -> None:
+    assert missed([0, 2], 2, Geometric("2.5"), Fraction(3, 10), False) > 0.1
 
 
 def test_a_standard_error_alone_is_too_short() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import ceil, floor
 from typing import Any
 
@@ -118,6 +119,42 @@ def test_the_same_test_catches_bars_that_are_too_short() -> None:
         return quantile.low, quantile.high
 
     assert misses(table, interval, truth) > binom.isf(FALSE_ALARM, RUNS, chance)
+
+
+def always_missed(table: list[int], q: Fraction, kind: str, chance: Fraction) -> float:
+    """Return how often an interval misses, over all that the noise of three counts can do, but for 1e-3."""
+    noise, tree = Geometric("1.6"), Tree(3, (1,))
+    rows = np.repeat(np.arange(3), table)
+    truth = (disc if kind == "disc" else cont)(rows, q)
+    law = [(k, float(noise.pmf(k))) for k in range(-5, 6)]
+    total = 0.0
+    for draws in product(law, repeat=3):
+        weight = float(np.prod([p for _, p in draws]))
+        if weight > 2e-6:
+            noisy = tree.counts(np.array(table) + [k for k, _ in draws])
+            found = RangeEstimates(tree, noise, noisy).quantile(q, chance, kind)  # type: ignore[arg-type]
+            total += weight * (not found.low <= truth <= found.high)
+    return total
+
+
+@pytest.mark.parametrize(
+    ("table", "q", "kind"),
+    [
+        ([0, 0, 1], Fraction(1, 2), "disc"),
+        ([1, 1, 0], Fraction(1), "disc"),
+        ([1, 0, 0], Fraction(0), "disc"),
+        ([1, 1, 1], Fraction(9, 10), "cont"),
+        ([5, 0, 5], Fraction(1, 2), "cont"),
+    ],
+)
+def test_whatever_noise_does_no_quantile_is_missed_more_often_than_said(
+    table: list[int], q: Fraction, kind: str
+) -> None:
+    assert always_missed(table, q, kind, Fraction(1, 10)) <= 0.1
+
+
+def test_quantiles_for_three_times_the_chance_would_be_caught() -> None:
+    assert always_missed([0, 0, 1], Fraction(1, 2), "disc", Fraction(3, 10)) > 0.1
 
 
 def test_counts_and_bands_are_covered_and_half_of_them_is_not() -> None:
