@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
+from errno import EACCES, EDQUOT, ENOSPC
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,37 @@ def test_a_folder_in_which_nobody_makes_files_is_not_taken_for_a_full_disk(
     with Ledger.create(tmp_path / "test.ledger") as ledger:
         monkeypatch.setattr(files, "TemporaryFile", refused)
         ledger.check_ready()
+
+
+@pytest.mark.parametrize("when", ["made", "written", "closed"])
+@pytest.mark.parametrize(("error", "room"), [(ENOSPC, False), (EDQUOT, False), (EACCES, True), (None, True)])
+def test_a_disk_has_room_where_a_little_more_could_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, error: int | None, room: bool
+) -> None:
+    """What is written may come to the disk only when the file is closed."""
+    written: list[bytes] = []
+
+    class Probe:
+        def __init__(self, **given: Path) -> None:
+            assert given == {"dir": tmp_path}
+            self.fails("made")
+
+        def fails(self, now: str) -> None:
+            if error is not None and now == when:
+                raise OSError(error, "failed")
+
+        def __enter__(self) -> Probe:
+            return self
+
+        def __exit__(self, *_given: object) -> None:
+            self.fails("closed")
+
+        def write(self, data: bytes) -> None:
+            written.append(data)
+            self.fails("written")
+
+    monkeypatch.setattr(files, "TemporaryFile", Probe)
+    (tmp_path / "link").symlink_to(tmp_path / "some.ledger")
+    assert files.has_room(tmp_path / "some.ledger") is room
+    assert files.has_room(tmp_path / "link") is room
+    assert all(len(data) > 4096 for data in written)

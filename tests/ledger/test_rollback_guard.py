@@ -48,6 +48,18 @@ def test_a_file_that_is_put_back_sells_nothing(
             ledger.check_ready()
 
 
+def test_an_old_file_is_noticed_by_who_only_looked_at_the_newer_one(tmp_path: Path) -> None:
+    place, old = tmp_path / "a.ledger", tmp_path / "old.ledger"
+    with Ledger.create(place) as ledger, Ledger.open(place) as other:
+        account = ledger.account("visits", budget=Budget.pure("0.2"))
+        shutil.copy(place, old)
+        other.account("visits").reserve(asked("first"))
+        ledger.check_ready()
+        shutil.copy(old, place)
+        with pytest.raises(LedgerCorrupt, match="not the one that this process used"):
+            account.reserve(asked("second"))
+
+
 def test_what_others_record_is_no_rollback(location: str) -> None:
     with Ledger.create(location) as one, Ledger.open(location) as other:
         account = one.account("visits", budget=Budget.pure(1))

@@ -49,7 +49,6 @@ def has_room(path: Path) -> bool:
     try:
         with TemporaryFile(dir=Path(os.path.realpath(path)).parent) as probe:
             probe.write(bytes(_ROOM))
-            probe.flush()
     except OSError as error:
         # A folder in which nobody may make files says nothing about the room in it.
         return error.errno not in (EDQUOT, ENOSPC)
