@@ -126,3 +126,48 @@ def test_a_code_that_works_once_was_made_to_end_soon(ledger: Ledger, monkeypatch
         # What is refused goes on being a key.
         assert (key.public in [each.public for each in ledger.people.keys("ann") if each.revoked]) is works
     ledger.verify()
+
+
+def test_a_key_is_over_at_the_moment_that_it_names(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, moment = datetime.now(UTC), timedelta(microseconds=1)
+    monkeypatch.setattr(keys.chain, "now", lambda: now)
+    ledger.people.add("ann")
+    with pytest.raises(InvalidParameter, match="in the future"):
+        ledger.people.make_key("ann", expires=now)
+    key = ledger.people.make_key("ann", expires=now + moment)
+    assert ledger.people.whose(key.text).name == "ann"
+    monkeypatch.setattr(keys.chain, "now", lambda: now + moment)
+    with pytest.raises(AccessRefused):
+        ledger.people.whose(key.text)
+
+
+def test_a_key_is_revoked_by_its_public_part_and_shown_as_such(ledger: Ledger) -> None:
+    ledger.people.add("ann")
+    key = ledger.people.make_key("ann")
+    assert not key.revoked
+    holder, held = ledger.people.holder(key.public)
+    assert (holder.name, held.id, held.public, held.revoked, held.text) == (
+        "ann",
+        key.id,
+        key.public,
+        False,
+        None,
+    )
+    with pytest.raises(InvalidParameter, match="the id of a key of this ledger"):
+        ledger.people.revoke_key("nothing")
+    ledger.people.revoke_key(key.public)
+    (listed,) = ledger.people.keys()
+    assert listed.revoked
+    with pytest.raises(AccessRefused):
+        ledger.people.holder(key.public)
+    assert repr(listed).endswith(", revoked>")
+
+
+def test_the_keys_of_one_are_not_those_of_another(ledger: Ledger) -> None:
+    made = {}
+    for name in ("ann", "bob"):
+        ledger.people.add(name)
+        made[name] = ledger.people.make_key(name).public
+    everybody, (of_bob,) = ledger.people.keys(), ledger.people.keys("bob")
+    assert [each.public for each in everybody] == list(made.values())
+    assert of_bob.public == made["bob"]

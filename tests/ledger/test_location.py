@@ -143,6 +143,8 @@ def test_the_next_month_is_charged_where_its_name_is_known(data: Path, home: Pat
     second = book(home / "other.ledger", "visits", "/elsewhere")
     with pytest.raises(LedgerError, match="Several ledgers keep a budget of 'visits'"):
         location.ledger_path(str(data / "b.csv"), name="visits")
+    # Whose rows are known is not asked by name.
+    assert location.ledger_path(str(data / "a.csv"), name="visits") == kept
     second.unlink()
     assert location.ledger_path(str(data / "b.csv"), name="visits") == kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,7 @@ def test_found_keys_are_read_back_as_they_were_the_missing_one_too() -> None:
     released = ReleasedCells(((5,), (7,), (9,)), (("a", 1), ("b", None), (None, None)))
     stored = write_released([released], Charge.approximate(1))
     assert read_released(stored, [question]) == [released]
+    # Also beside a question that lists its cells.
+    plain, both = CheckedQuery(Rows(), ()), [ReleasedCells(((8,),)), released]
+    assert read_released(write_released(both, Charge.approximate(1)), [plain, question]) == both
+    assert "found" not in json.loads(write_released(both[:1], Charge.approximate(1)))

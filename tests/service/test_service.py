@@ -115,3 +115,13 @@ def test_settings_that_are_read_again_hold_from_then_on(service: Service) -> Non
     service.check_rate(request("a"), None)
     with pytest.raises(Refused):
         service.check_rate(request("a"), None)
+
+
+def test_a_service_that_ends_finishes_answers_before_it_lets_go_of_data_and_ledger(service: Service) -> None:
+    closed: list[str] = []
+    real = service.pool, service.served, service.ledger
+    for name in ("ledger", "served", "pool"):
+        setattr(service, name, SimpleNamespace(close=lambda name=name: closed.append(name)))
+    service.close()
+    assert closed == ["pool", "served", "ledger"]
+    service.pool, service.served, service.ledger = real
