@@ -120,7 +120,7 @@ class Session(MarginalMethods):
             self._ledger, identity = self._opening.ledger, self._opening.identity
             whom = protected(neighbours, None if self._persons is None else self._persons.unit.name)
             self._account = self._ledger.prospective_account(
-                self.source.name, budget=budget, source=identity, protects=whom
+                self.source.name, budget=budget, source=identity, share=same_data or None, protects=whom
             ).about(*self._said.vintages)
             names = (self.source.name, " ".join(self._opening.spelled))
             known = (self._state, self._said.vintages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 
 import psycopg
@@ -46,6 +47,17 @@ def test_a_file_of_a_folder_shares_the_folder_s_budget(months: Path) -> None:
         pytest.raises(dv.BudgetExceeded),
     ):
         session.count(where="x = '1'", noise=COST)
+
+
+def test_whoever_says_that_data_are_the_same_is_not_warned_that_they_share(months: Path) -> None:
+    """The warning advised a session to give share=True, which it does not take."""
+    spend(months)
+    with pytest.warns(SharedBudget, match="in a session same_data=True"):
+        spend(months / "jan.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for file in ("jan.csv", "feb.csv"):
+            dv.Session(months / file, same_data=True).close()
 
 
 def test_a_folder_around_a_file_with_a_budget_says_what_to_do(months: Path) -> None:

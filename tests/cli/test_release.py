@@ -311,8 +311,19 @@ def test_a_ledger_beside_several_others_is_pointed_out_in_its_own_words(run, peo
     for file in (people, other):
         run("ledger", "create", file.name, "--budget", "epsilon=1")
     said = run("price", ".", "--ledger", "second.ledger", "--epsilon", "0.1", "--budget", "epsilon=1").stderr
-    assert "The budgets add up." in said
+    assert "If these data have a budget there too, the budgets add up." in said
     assert "ledger=" not in said
+
+
+def test_an_empty_ledger_nearby_is_refused_with_something_that_helps(run, people: Path) -> None:
+    """The hint was to create a ledger there, which the same hint refused."""
+    empty = people.with_name("cut.ledger")
+    empty.touch()
+    asked = ("release", people.name, "--epsilon", "1", "--budget", "epsilon=1")
+    for refused in (asked, ("ledger", "create", empty.name, "--dataset", "x", "--budget", "epsilon=1")):
+        assert "if there never was one, remove the file" in run(*refused, code=5).stderr
+    empty.unlink()
+    run(*asked)
 
 
 def test_a_price_says_how_exact_the_answer_would_be(run) -> None:

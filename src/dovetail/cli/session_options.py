@@ -92,7 +92,7 @@ class SessionOptions:
             usual = ledger_of(source)
         except LedgerError as error:
             # What it advises, to name a ledger, was done.
-            note(f"{error.problem} The budgets add up.")
+            note(f"{error.problem} If these data have a budget there too, the budgets add up.")
             return
         if usual.exists() and ("://" in self.ledger or Path(self.ledger).resolve() != usual.resolve()):
             note(f"{source.name} has a ledger in {usual} too; the two budgets add up.")

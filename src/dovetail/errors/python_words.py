@@ -32,7 +32,7 @@ PARAMETERS = {
     "queries": "queries=20",
     "same_data": "same_data=True",
     "same_data:no": "same_data=False",
-    "share": "share=True",
+    "share": "share=True, in a session same_data=True",
     "spend": "spend=Budget.pure(0.1)",
     "spend:delta": "spend=Budget.approximate(0.5, 1e-8)",
     "step": "step=1",

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from dovetail.errors import LedgerCorrupt, LedgerError
-from dovetail.errors.remedies import CreateLedger
 
 # No SQLite database is smaller. SQLite itself takes a file of 0 or 1 bytes for a database without tables.
 _LEAST = 512
@@ -37,8 +36,7 @@ def present(path: Path) -> bool:
     if size == 0:
         raise LedgerCorrupt(
             f"The file {path} is empty.",
-            "If a ledger was kept there, restore it from a backup; if there never was one, create it.",
-            CreateLedger(),
+            "If a ledger was kept there, restore it from a backup; if there never was one, remove the file.",
             kept_at=str(path),
         )
     return True

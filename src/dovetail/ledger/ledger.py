@@ -233,16 +233,17 @@ class Ledger:
         *,
         budget: Budget | None = None,
         source: str | Sequence[str] | None = None,
+        share: bool | None = None,
         protects: str | None = None,
     ) -> DatasetAccount | NewAccount:
         """Return the account of a dataset; a new one is recorded with its first charge, not before."""
-        said = Registration.of(dataset, budget, source, None, protects)
+        said = Registration.of(dataset, budget, source, share, protects)
         known = False
         if self._store.exists():
             with self._store.reading() as connection:
                 known = not is_new(connection, said.name, said.sources)
         if known:
-            return self.account(dataset, budget=budget, source=source, protects=protects)
+            return self.account(dataset, budget=budget, source=source, share=share, protects=protects)
         return NewAccount(self._store, said)
 
     def knows(self, *source: str) -> bool:

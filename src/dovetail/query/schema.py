@@ -276,7 +276,8 @@ class Table:
             )
         if not stored.usable:
             raise InvalidQuery(
-                f"Column {column} holds lists, structures or bytes, which cannot be asked about."
+                f"Column {column} cannot be asked about: it holds lists, structures, bytes, times of day or "
+                "another type that has no numbers, texts or dates."
             )
         kind = declared.type if declared else stored.kind or "text"
         if declared is None and stored.kind is None and asked != "text":
