@@ -45,7 +45,7 @@ class ContributionsAnswer(Answer):
         """
         at = error_bar_level("level", level, _LEVEL)
         if (max_rows is None) == (max_cells is None):
-            raise InvalidParameter("max_rows", max_rows, "given alone, or max_cells in its place")
+            raise InvalidParameter("max_rows", max_rows, "given alone, or a bound on cells in its place")
         if max_cells is None:
             return self._part("rows").kept(integer("max_rows", max_rows, low=1), at)
         return self._part("cells").kept(integer("max_cells", max_cells, low=1), at)

@@ -123,7 +123,10 @@ def read_task(
     wanted = _goals(goals, within, probability, cells)
     if epsilon is not None and zeta is not None:
         raise InvalidParameter(
-            "zeta", zeta, "given without epsilon", "Choose one; limit the other: max_epsilon."
+            "zeta",
+            zeta,
+            "given without epsilon",
+            "Choose one; beside zeta, the worst case can be limited too.",
         )
     has_budget = epsilon is not None or zeta is not None
     if not has_budget and not wanted:

@@ -124,7 +124,7 @@ def moment(name: str, value: datetime | None) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InvalidParameter(name, value, "a datetime with a time zone", "For example datetime.now(UTC).")
+        raise InvalidParameter(name, value, "a time with its zone", "For example 2127-01-31 12:00 in UTC.")
     if value <= chain.now():
         raise InvalidParameter(
             name, value.isoformat(), "a time in the future", "Nothing was made. Choose a later time, or none."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dovetail.check import integer
-from dovetail.errors import InvalidQuery
+from dovetail.errors import InvalidParameter, InvalidQuery
 from dovetail.errors.remedies import Give
 
 from .checked_query import CheckedQuery
@@ -45,7 +45,12 @@ class Contributions:
         cells = min(public_cells(axes), MOST, rows) if axes else 0
         if self.most_cells is not None:
             if not axes:
-                raise InvalidQuery("most_cells needs columns whose cells are counted.")
+                raise InvalidParameter(
+                    "most_cells",
+                    self.most_cells,
+                    "left out where no columns are named",
+                    "It limits how many of their cells are told apart.",
+                )
             cells = min(integer("most_cells", self.most_cells, low=1, high=MOST, fix=_FIX), cells)
         measure = PersonTally(rows, cells, listed_axes(axes))
         return CheckedQuery(measure, (), condition(self.where, table))

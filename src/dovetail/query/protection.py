@@ -103,7 +103,9 @@ def persons(
     fix = "At most this many rows per person are used; more rows mean more noise."
     if max_rows is None:
         if max_cells is not None:
-            raise InvalidParameter("max_rows", None, "given together with max_cells", Give("max_rows"), fix)
+            raise InvalidParameter(
+                "max_rows", None, "given, too, where cells are limited", Give("max_rows"), fix
+            )
         return Persons(field, 0, 0)
     rows = integer("max_rows", max_rows, low=1, high=10**6, fix=fix)
     cells = rows if max_cells is None else integer("max_cells", max_cells, low=1, high=10**6)
