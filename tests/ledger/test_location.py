@@ -11,6 +11,7 @@ import pytest
 
 from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger, default_path, location, source_name
+from dovetail.ledger.location import _user_folder as user_folder
 from dovetail.privacy import Budget
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -104,6 +105,19 @@ def test_the_ledger_of_a_folder_around_the_data_pays(data: Path, tmp_path: Path)
     other = book(tmp_path / "data" / "months.ledger", "other", "/elsewhere")
     assert location.ledger_path(str(data / "months/jan.csv")) == kept
     assert other.exists()
+
+
+def test_a_folder_that_is_called_like_a_ledger_is_none(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.ledger").mkdir()
+    assert location.ledger_path(str(data / "a.csv")) == data / "a.csv.ledger"
+
+
+def test_the_users_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_DATA_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "new"))
+    folder = user_folder()
+    assert folder.is_dir()
+    assert folder.name == "dovetail"
 
 
 def test_two_ledgers_around_the_data_are_refused(data: Path, tmp_path: Path) -> None:

@@ -187,3 +187,27 @@ def test_new_rows_need_a_budget_and_known_ones_have_one(book: Ledger) -> None:
             book.account(name, source=source)
     assert book.head == head
     assert book.account("file").budget == book.account("file", source="/other/file.csv").budget == ONE
+
+
+def test_two_budgets_of_one_table_stay_apart_when_its_server_tells_its_name(book: Ledger) -> None:
+    told = f"{_SERVER}123/clinic#visits"
+    table = book.catalogue.number("table")
+    apart = book.account("apart", budget=ONE, source=SERVER, share=False)._dataset
+    assert apart != table
+    # What the server says of itself is new, and leads to nobody but those who were known before.
+    assert book.account("table", source=(SERVER, told))._dataset == table
+    assert book.account("apart", source=(SERVER, told))._dataset == apart
+    rows = "a row added or removed"
+    assert book.account("apart", source=(SERVER, told), protects=rows)._dataset == apart
+    # A third name shares the older one's budget.
+    assert book.account("third", source=(SERVER, told), share=True)._dataset == table
+    assert book.account("fourth", source=SERVER, share=True)._dataset == table
+    book.verify()
+
+
+def test_another_budget_than_the_one_on_record_is_refused(book: Ledger) -> None:
+    head = book.head
+    for source in (None, "/other/file.csv", "/moved.csv"):
+        with pytest.raises(BudgetMismatch, match="To use the recorded one"):
+            book.account("file", budget=Budget.pure(2), source=source)
+    assert book.head == head
