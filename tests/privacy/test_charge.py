@@ -98,6 +98,10 @@ def test_impossible_figures_are_refused(bad):
 def test_units_must_be_whole_and_not_negative(bad):
     with pytest.raises(InvalidParameter):
         Charge(bad, 0, (0,) * len(ORDERS))
+    with pytest.raises(InvalidParameter, match="zeta"):
+        Charge(None, bad, (0,) * len(ORDERS))
+    with pytest.raises(InvalidParameter, match="renyi"):
+        Charge(0, 0, (*(0,) * (len(ORDERS) - 1), bad))
     with pytest.raises(InvalidParameter):
         Charge(0, 0, (0,) * len(ORDERS), bad)
 

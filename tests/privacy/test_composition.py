@@ -36,6 +36,17 @@ def test_moments_are_infinite_as_soon_as_one_part_has_an_infinite_loss() -> None
     assert privacy_loss(DiscreteGaussian(3)).then(privacy_loss(Geometric(1))).renyi(2) < 2
 
 
+@pytest.mark.parametrize("uses", [1, 7, 1000])
+@pytest.mark.parametrize("sigma", ["3", "0.7", "12.5"])
+def test_moments_of_gaussians_that_add_up_are_not_rounded_down(sigma: str, uses: int) -> None:
+    """One use has a mean of 1/(2·sigma²) and a divergence of as much for each order, exactly."""
+    exact = uses / (2 * Fraction(sigma) ** 2)
+    loss, most = privacy_loss(DiscreteGaussian(sigma)).compose(uses), 1 + Fraction(1, 10**12)
+    assert exact <= Fraction(loss.mean) <= exact * most
+    for order in (2, 5, 64):
+        assert order * exact <= Fraction(loss.renyi(order)) <= order * exact * most
+
+
 @pytest.mark.parametrize("uses", [1, 3])
 def test_nothing_lies_above_the_worst_case(uses: int) -> None:
     loss = privacy_loss(Geometric(1)).compose(uses)

@@ -39,6 +39,15 @@ def test_a_curve_divides_the_tilt_out_of_masses_and_of_what_lies_beyond(tilt: fl
             assert curve.delta(epsilon) == pytest.approx(1e-4 + seen + beyond * at_most, rel=1e-9)
 
 
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 2.0**-20])
+def test_the_sums_of_a_window_are_no_less_than_multiples_of_the_step(step: float) -> None:
+    lattice: Any = SimpleNamespace(step=step)
+    found = Tilted(lattice, 0.0, -7, np.full(40, 0.025), 0.0, before=0.0, beyond=0.0, error=0.0).values
+    for place, value in enumerate(found.tolist(), start=-7):
+        exact = place * Fraction(step)
+        assert 0 <= Fraction(value) - exact <= abs(exact) * Fraction(1, 2**48)
+
+
 @pytest.mark.parametrize(("tilt", "start"), [(0.5, 1.0), (3.0, 1.0), (3.0, 0.5)])
 def test_what_lies_before_a_window_weighs_as_much_as_at_the_start(tilt: float, start: float) -> None:
     curve = window(tilt, before=1e-3).curve(0.0, start)

@@ -199,6 +199,8 @@ def test_a_standard_error_alone_is_too_short() -> None:
 def test_ranges_that_do_not_fit_are_refused(width: int) -> None:
     with pytest.raises(InvalidParameter, match="larger step"):
         shifts(width)
+    with pytest.raises(InvalidParameter, match="larger step"):
+        DispersionEstimates(*(Geometric(1) for _ in range(3)), width=width, chance=0.05)
 
 
 def test_sample_is_yes_or_no() -> None:

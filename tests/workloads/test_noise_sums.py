@@ -18,7 +18,7 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import DiscreteGaussian, Geometric, IntegerNoise, PiecewiseGeometric
 from dovetail.workloads import NoiseSum, Term
 from dovetail.workloads.cutoff import cut
-from dovetail.workloads.noise_sums import _Group, summed_masses
+from dovetail.workloads.noise_sums import _Group, _set_apart, summed_masses
 from oracles import mp
 from strategies import magnitudes, narrow_geometrics
 
@@ -237,6 +237,19 @@ def test_the_error_of_a_power_counts_every_frequency(count: int) -> None:
     factors = count * each * np.abs(np.fft.fft(single).real) ** (count - 1)
     both_sides = sqrt(points * float(masses[0] ** 2 + 2 * np.sum(masses[1:] ** 2)))
     assert error >= sqrt(float(np.sum(factors**2))) + each * both_sides
+
+
+@pytest.mark.parametrize("chance", [0.2, 0.025, 1e-4])
+def test_tiny_terms_that_are_set_apart_widen_the_bar_and_take_their_share_of_the_chance(
+    chance: float,
+) -> None:
+    """Beside a wide noise, nine that are nearly nothing: the bar is that of the wide one and a bit more."""
+    tiny = [Term(1e-5 * (place + 1), Geometric(1)) for place in range(9)]
+    whole, main = NoiseSum([Term(1.0, Geometric("0.05")), *tiny]), NoiseSum([Term(1.0, Geometric("0.05"))])
+    left, apart = _set_apart(whole.terms, chance * 1e-3, whole.chernoff(chance) * 0.001)
+    assert (len(left), apart > 0) == (1, True)
+    least = main.one_sided(chance * (1 - 1e-3))
+    assert least < whole.one_sided(chance) <= least + apart * (1 + 1e-9)
 
 
 def test_a_million_noises_are_normal_and_quick() -> None:

@@ -201,6 +201,7 @@ def test_several_quantiles_share_the_chance() -> None:
     together = found.quantiles(qs, "0.06")
     assert together == [found.quantile(q, "0.02") for q in qs]
     assert all(one.low < other.low for one, other in zip(together, found.quantiles(qs, "0.6"), strict=True))
+    assert found.quantiles(["0.5"], "0.06") == [found.quantile("0.5", "0.06")] != [together[1]]
     assert found.quantiles([], "0.06") == []
 
 

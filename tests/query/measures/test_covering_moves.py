@@ -12,7 +12,7 @@ from dovetail.query.measures.sensitivity import Contribution, covering_moves
 from dovetail.query.neighbours import Neighbours
 
 
-@pytest.mark.parametrize("parts", [(1, 3), (3, 1), (3, 3)])
+@pytest.mark.parametrize("parts", [(1, 2), (1, 3), (3, 1), (3, 3)])
 @pytest.mark.parametrize("kind", ["add-remove", "replace"])
 def test_one_component_of_several_parts_is_enough_to_need_rates_that_grow(
     parts: tuple[int, int], kind: Neighbours
