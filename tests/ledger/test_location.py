@@ -13,6 +13,7 @@ from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger, default_path, location, source_name
 from dovetail.ledger.location import _user_folder as user_folder
 from dovetail.privacy import Budget
+from dovetail.privacy import Budget
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -179,10 +180,7 @@ def test_what_cannot_be_looked_at_may_be_a_ledger(tmp_path: Path) -> None:
     assert location._may_be_ledger(tmp_path / "gone")
 
 
-def test_the_newest_ledgers_beside_the_data_are_looked_at(
-    data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(location, "_MOST_BESIDE", 2)
+def test_the_newest_ledgers_beside_the_data_come_first(data: Path, home: Path) -> None:
     for age, place in enumerate((data / "x.ledger", home / "y.ledger", data / "z.ledger")):
         place.touch()
         os.utime(place, ns=(0, 10**9 * (10 - age)))
@@ -190,6 +188,7 @@ def test_the_newest_ledgers_beside_the_data_are_looked_at(
     assert location.beside(str(data / "a.csv#t"), "postgresql://db/clinic") == [
         data / "x.ledger",
         home / "y.ledger",
+        data / "z.ledger",
     ]
 
 
@@ -212,3 +211,17 @@ def test_all_tables_of_a_database_have_one_ledger(home: Path) -> None:
     one, other = (location.ledger_path(f"postgresql://db/clinic#{table}") for table in ("visits", "letters"))
     assert one == other
     assert one.parent == home
+
+
+def test_a_budget_of_the_same_name_is_found_however_many_ledgers_are_newer(
+    tmp_path: Path, home: Path
+) -> None:
+    """Where only the newest hundred were looked at, the next month got a second budget without a word."""
+    kept = home / "visits.ledger"
+    with Ledger.create(kept) as ledger:
+        ledger.account("visits", budget=Budget.pure(1), source="/elsewhere/january.csv")
+    for number in range(101):
+        (home / f"{number}.ledger").write_text("accounts of another program")
+    data = tmp_path / "february.csv"
+    data.touch()
+    assert location.ledger_path(str(data), name="visits") == kept

@@ -16,7 +16,6 @@ from .ledger import Ledger
 
 SUFFIX = ".ledger"
 _MOST_INSIDE = 100_000
-_MOST_BESIDE = 100
 # How a database of SQLite begins.
 _SQLITE = b"SQLite format 3\0"
 
@@ -63,7 +62,7 @@ def beside(*identity: str) -> list[Path]:
     folders = {Path(name.partition("#")[0]).parent for name in identity if "://" not in name}
     places = (place for folder in (*folders, _user_folder()) for place in folder.glob(f"*{SUFFIX}"))
     files = [place for place in places if place.is_file()]
-    return sorted(files, key=lambda place: -place.stat().st_mtime_ns)[:_MOST_BESIDE]
+    return sorted(files, key=lambda place: -place.stat().st_mtime_ns)
 
 
 def _naming(name: str, identity: tuple[str, ...]) -> Iterator[Path]:

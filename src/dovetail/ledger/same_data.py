@@ -19,6 +19,7 @@ from dovetail.errors.remedies import Give, ShareBudget
 from .ledger import Ledger
 from .location import beside
 
+_MOST_BESIDE = 100
 _MOST_COMPARED = 20
 
 
@@ -70,7 +71,7 @@ def check_apart(
 def _others(ledger: Ledger, source: Source, identity: tuple[str, ...]) -> Iterator[tuple[str, Source, str]]:
     """Yield data with a budget in this ledger or in one beside these data: name, source and ledger."""
     yield from _held(ledger, source, identity)
-    for place in beside(*identity):
+    for place in beside(*identity)[:_MOST_BESIDE]:
         if str(place) == ledger.place:
             continue
         try:
