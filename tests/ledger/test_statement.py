@@ -150,6 +150,10 @@ def test_a_statement_prints_what_is_spent_and_what_remains(tmp_path: Path) -> No
     assert not any(line.endswith(" ") for line in lines)
 
 
+def test_a_statement_of_nothing_is_its_heading() -> None:
+    assert str(Statement((), ())).split() == ["no.", "when", "(UTC)", "who", "what", "state", "charge"]
+
+
 @pytest.mark.parametrize(("letters", "shown"), [(60, 60), (61, 60), (200, 60)])
 def test_a_long_question_is_cut_in_print(letters: int, shown: int) -> None:
     entry = StatementEntry(1, "2025-01-31T12:00:00", "visits", "ann", "x" * letters, "", None)

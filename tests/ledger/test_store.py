@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,58 @@ def test_a_ledger_is_filled_once(tmp_path: Path) -> None:
     made: Any = store.Store(tmp_path / "some.ledger", 1)
     assert [made.exists(), made.create(), made.exists(), made.create()] == [False, True, True, False]
     made.close()
+
+
+def locked(place: Path) -> bool:
+    """Whether somebody else holds the right to write to a file."""
+    with closing(sqlite3.connect(place, timeout=0, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            return "locked" in str(error)
+        other.execute("ROLLBACK")
+        return False
+
+
+def test_who_writes_holds_the_file_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two who read the same sum and then wrote would both have spent it."""
+    seen: list[bool] = []
+    create_tables, place = store.create_tables, tmp_path / "some.ledger"
+
+    def watched(connection: Any) -> None:
+        seen.append(locked(Path(connection.engine.url.database)))
+        create_tables(connection)
+
+    monkeypatch.setattr(store, "create_tables", watched)
+    with Ledger.create(place) as ledger:
+        assert not locked(place)
+        with ledger._store.writing():
+            seen.append(locked(place))
+        with ledger._store.rebuilding():
+            seen.append(locked(place))
+        with ledger._store.reading():
+            assert not locked(place)
+    assert seen == [True] * 3
+
+
+def test_the_connection_that_made_a_ledger_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    opened = store.sqlite_engine
+    monkeypatch.setattr(store, "sqlite_engine", lambda *given: made.append(opened(*given)) or made[-1])
+    Ledger.create(tmp_path / "some.ledger").close()
+    assert len(made) == 2
+    assert [each.pool.checkedin() + each.pool.checkedout() for each in made] == [0, 0]
+
+
+def test_connections_of_a_process_that_forked_are_left_alone(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "some.ledger") as ledger:
+        inside = ledger._store
+        parents = inside._engines = inside._engines._replace(owner=0)
+        assert inside._own() is not parents
+        assert inside._own() is inside._own()
+        # Collected, they would be closed, and that would be told to the parent's server.
+        assert inside._inherited == [parents]
