@@ -13,7 +13,6 @@ from dovetail.errors import LedgerCorrupt, LedgerError
 from dovetail.ledger import Ledger, default_path, location, source_name
 from dovetail.ledger.location import _user_folder as user_folder
 from dovetail.privacy import Budget
-from dovetail.privacy import Budget
 
 pytestmark = pytest.mark.usefixtures("home")
 
