@@ -208,6 +208,14 @@ def test_products_are_boxes_of_both_intervals_each_with_half_of_the_chance(level
     assert (made * 2).exact == -600
 
 
+def test_ends_that_floats_hold_are_told_as_they_are() -> None:
+    count = answer(Count(), (100,))
+    low, high = count.interval()
+    assert count.number.interval() == (low, high)
+    assert (count / 4).interval() == (low / 4, high / 4)
+    assert (count / -8).interval() == (high / -8, low / -8)
+
+
 @pytest.mark.parametrize("by", [3, 7, -3, 10**20 + 1])
 def test_ends_that_no_float_can_hold_go_outward_to_the_next_one(by: int) -> None:
     number = (HISTOGRAM["a"] + 1) / by

@@ -96,6 +96,7 @@ def test_each_group_has_its_own_tree_and_others_are_refused() -> None:
 def test_a_distribution_function_is_told_at_the_points_of_the_column(step: str, points: list[float]) -> None:
     found = answered((), [4, 0, 6], step=step).cdf().to_pydict()
     assert found == {"x": points, "value": [4, 4, 10], "low": [4, 4, 10], "high": [4, 4, 10]}
+    assert {type(point) for point in found["x"]} == {int if step == "1" else float}
 
 
 def test_shares_allow_for_the_error_in_the_number_of_rows() -> None:
