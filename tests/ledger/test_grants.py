@@ -253,3 +253,11 @@ def test_a_renamed_dataset_is_found_by_all_its_names_and_a_retired_one_answers_n
             use()
     assert account.spent() == TENTH
     ledger.verify()
+
+
+def test_only_a_grant_that_was_given_can_be_revoked(ledger: Ledger, granted: DatasetAccount) -> None:
+    ledger.people.add("bob")
+    head = ledger.head
+    with pytest.raises(InvalidParameter, match="'bob' must be somebody with a grant for this dataset"):
+        ledger.people.revoke_grant("bob", "visits")
+    assert ledger.head == head

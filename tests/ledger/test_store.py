@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from dovetail.errors import LedgerError, LedgerUnavailable
 from dovetail.ledger import Ledger, store
@@ -173,3 +174,33 @@ def test_connections_of_a_process_that_forked_are_left_alone(tmp_path: Path) -> 
         assert inside._own() is inside._own()
         # Collected, they would be closed, and that would be told to the parent's server.
         assert inside._inherited == [parents]
+
+
+def test_a_head_to_be_noted_elsewhere_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may show what a crash undoes; who noted that would take the ledger for an older one."""
+    asked_for: list[dict[str, bool]] = []
+    reading = store.Store.reading
+    with Ledger.create(tmp_path / "some.ledger") as ledger:
+        monkeypatch.setattr(
+            store.Store, "reading", lambda each, **given: asked_for.append(given) or reading(each, **given)
+        )
+        assert ledger.head.sequence == 0
+        ledger.verify()
+        ledger.export("json")
+        ledger.statements()
+    assert asked_for == [{"durable": True}, {"long": True}, {"long": True}, {"long": True}]
+
+
+@pytest.mark.parametrize("can_wait", [False, True])
+def test_what_is_read_to_be_kept_waits_for_the_disk_of_a_server_that_lets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_wait: bool
+) -> None:
+    monkeypatch.setattr(store, "WAIT_FOR_DISK", "SELECT 'on disk'")
+    said: list[str] = []
+    with Ledger.create(tmp_path / "some.ledger") as ledger:
+        inside = ledger._store
+        event.listen(inside._own().reader, "before_cursor_execute", lambda *given: said.append(given[2]))
+        for how in ({}, {"long": True}, {"durable": True}):
+            with inside.reading(**how) as connection:
+                connection.info[store.CAN_WAIT] = can_wait
+    assert said == ["SELECT 'on disk'"] * (2 if can_wait else 0)
