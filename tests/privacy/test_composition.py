@@ -45,6 +45,8 @@ def test_moments_of_gaussians_that_add_up_are_not_rounded_down(sigma: str, uses:
     assert exact <= Fraction(loss.mean) <= exact * most
     for order in (2, 5, 64):
         assert order * exact <= Fraction(loss.renyi(order)) <= order * exact * most
+    single = Fraction(privacy_loss(DiscreteGaussian(sigma)).zeta)
+    assert uses * single <= Fraction(loss.zeta) <= uses * single * most
 
 
 @pytest.mark.parametrize("uses", [1, 3])

@@ -9,6 +9,7 @@ from math import exp, log, prod
 from types import SimpleNamespace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -46,6 +47,21 @@ def test_the_sums_of_a_window_are_no_less_than_multiples_of_the_step(step: float
     for place, value in enumerate(found.tolist(), start=-7):
         exact = place * Fraction(step)
         assert 0 <= Fraction(value) - exact <= abs(exact) * Fraction(1, 2**48)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3, 45.0])
+@pytest.mark.parametrize("log_scale", [0.0, -3.7, 250.0])
+def test_no_mass_of_a_curve_is_less_than_that_of_the_window(tilt: float, log_scale: float) -> None:
+    lattice: Any = SimpleNamespace(step=0.1)
+    chances = np.linspace(0.01, 0.05, 40)
+    outside = {"before": 0.0, "beyond": 0.0, "error": 0.0}
+    curve = Tilted(lattice, tilt, -7, chances, log_scale=log_scale, **outside).curve(0.0, -10.0)
+    assert len(curve.values) == 40
+    with mpmath.workdps(40):
+        for chance, value, log_mass in zip(chances, curve.values, curve.log_masses, strict=True):
+            power = log_scale - mpmath.mpf(tilt) * mpmath.mpf(float(value))
+            room = mpmath.mpf(float(log_mass)) - mpmath.log(mpmath.mpf(float(chance))) - power
+            assert 0 <= room <= (abs(log_scale) + abs(power) + 10) * mpmath.mpf(2) ** -46
 
 
 @pytest.mark.parametrize(("tilt", "start"), [(0.5, 1.0), (3.0, 1.0), (3.0, 0.5)])
