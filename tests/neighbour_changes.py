@@ -1,15 +1,38 @@
-"""What moves between the true integers of two tables, and which declared moves cover it."""
+"""All small tables and their neighbours, what moves between them, and which declared moves cover it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement, pairwise
 
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import Move
+from dovetail.query.neighbours import Neighbours
 
+Rows = tuple[int, ...]
+"""A table: the numbers of the kinds of its rows, in order."""
 Change = list[list[int]]
 """Of each component, by how much each of its integers moved, but for those that did not."""
+
+
+def tables(kinds: int, most: int) -> Iterator[Rows]:
+    """Yield every table of up to `most` rows of so many kinds."""
+    for size in range(most + 1):
+        yield from combinations_with_replacement(range(kinds), size)
+
+
+def neighbouring(kinds: int, most: int, rule: Neighbours) -> Iterator[tuple[Rows, Rows]]:
+    """Yield every pair of neighbours among these tables; of a replaced row in one direction.
+
+    A move covers a change by its size.
+    """
+    for rows in tables(kinds, most):
+        for place, kind in enumerate(rows):
+            fewer = rows[:place] + rows[place + 1 :]
+            if rule == "add-remove":
+                yield rows, fewer
+            else:
+                yield from ((rows, tuple(sorted((*fewer, other)))) for other in range(kind + 1, kinds))
 
 
 def changed(question: CheckedQuery, one: Sequence[Sequence[int]], another: Sequence[Sequence[int]]) -> Change:

@@ -1,7 +1,5 @@
 """Every table of up to three rows, every neighbour, every kind of query: the declared sensitivity holds."""
 
-from collections.abc import Iterator
-from itertools import combinations_with_replacement
 from math import inf, nan
 
 import pyarrow
@@ -10,9 +8,8 @@ import pytest
 from dovetail.engines import Source, connect
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Count, Histogram, Linear, Mean, Schema, Sum
-from dovetail.query.neighbours import Neighbours
 from engine_tables import SmallTables
-from neighbour_changes import changed, lies_below
+from neighbour_changes import changed, lies_below, neighbouring, tables
 
 LOW, HIGH = -2, 3
 VALUES = [None, LOW - 1, LOW, HIGH, HIGH + 1, nan, inf]
@@ -37,35 +34,17 @@ QUERIES = [
 ]
 
 
-def tables() -> Iterator[tuple[int, ...]]:
-    """Yield every table as the sorted places of its rows in VALUES."""
-    for size in range(4):
-        yield from combinations_with_replacement(range(len(VALUES)), size)
-
-
 def whole(value: float | None) -> int | None:
     return int(value) if value in (LOW - 1, LOW, HIGH, HIGH + 1) else None  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def small() -> SmallTables[tuple[int, ...]]:
-    rows = {places: [VALUES[place] for place in places] for places in tables()}
+    rows = {places: [VALUES[place] for place in places] for places in tables(len(VALUES), 3)}
     return SmallTables(
         "x DOUBLE, k BIGINT",
         {places: [(value, whole(value)) for value in values] for places, values in rows.items()},
     )
-
-
-def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    for rows in tables():
-        for place in range(len(rows)):
-            fewer = rows[:place] + rows[place + 1 :]
-            if kind == "add-remove":
-                yield rows, fewer
-            else:
-                # In one direction: a move covers a change by its size.
-                for value in range(rows[place] + 1, len(VALUES)):
-                    yield rows, tuple(sorted((*fewer, value)))
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
@@ -76,7 +55,7 @@ def test_no_neighbour_moves_an_answer_further_than_declared(
     found = small.cells(question)
     for kind in ("add-remove", "replace"):
         listed, largest = moves(question, kind), 0
-        for one, another in neighbouring(kind):
+        for one, another in neighbouring(len(VALUES), 3, kind):
             change = changed(question, found[one], found[another])
             assert any(lies_below(change, move) for move in listed), (kind, one, another, change)
             largest = max([largest, *(abs(by) for each in change for by in each)])

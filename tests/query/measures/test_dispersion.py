@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from math import sqrt
 from pathlib import Path
 from statistics import pstdev, pvariance, stdev, variance
@@ -19,9 +17,9 @@ from dovetail.noise import Geometric
 from dovetail.pricing.composition import charge_of
 from dovetail.pricing.sensitivity import moves, units
 from dovetail.pricing.stretching import component_noises
-from dovetail.query.neighbours import NEIGHBOURS, Neighbours
+from dovetail.query.neighbours import NEIGHBOURS
 from engine_tables import SmallTables
-from neighbour_changes import changed, lies_below
+from neighbour_changes import changed, lies_below, neighbouring, tables
 
 ROWS = [(number * number % 11, "ab"[number % 3 == 0]) for number in range(3000)]
 DATA = pyarrow.table({"x": [x for x, _ in ROWS], "k": [k for _, k in ROWS]})
@@ -130,33 +128,18 @@ def test_an_interval_that_promises_too_much_is_caught() -> None:
 KINDS: list[tuple[str, Any]] = [(k, x) for k in "ab" for x in (None, -1, 0, 1, 2, 4, 5)]
 
 
-def tables() -> Iterator[tuple[int, ...]]:
-    for size in range(3):
-        yield from combinations_with_replacement(range(len(KINDS)), size)
-
-
-def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    for rows in tables():
-        for place in range(len(rows)):
-            fewer = rows[:place] + rows[place + 1 :]
-            if kind == "add-remove":
-                yield rows, fewer
-            else:
-                # In one direction: a move covers a change by its size.
-                others = range(rows[place] + 1, len(KINDS))
-                yield from ((rows, tuple(sorted((*fewer, other)))) for other in others)
-
-
 @pytest.mark.parametrize(("by", "root"), [((), False), (("k",), False), (("k",), True)])
 def test_no_neighbour_moves_more_than_declared(by: tuple[str, ...], root: bool) -> None:
     kind = dv.Std if root else dv.Variance
-    small = SmallTables("k VARCHAR, x TINYINT", {rows: [KINDS[place] for place in rows] for rows in tables()})
+    small = SmallTables(
+        "k VARCHAR, x TINYINT", {rows: [KINDS[place] for place in rows] for rows in tables(len(KINDS), 2)}
+    )
     known = dv.Schema([dv.Column("k", "text", values=["a", "b"])]).table(small.engine.columns())
     question = kind("x", 0, 4, 1, by=by).checked(known)
     found = small.cells(question)
     for rule in NEIGHBOURS:
         allowed, reached = moves(question, rule), set()
-        for one, another in neighbouring(rule):
+        for one, another in neighbouring(len(KINDS), 2, rule):
             change = changed(question, found[one], found[another])
             assert any(lies_below(change, move) for move in allowed), (rule, one, another, change)
             reached |= {(at, abs(by)) for at, seen in enumerate(change) for by in seen}

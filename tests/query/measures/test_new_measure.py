@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from pathlib import Path
 from statistics import pvariance
 from typing import Any
@@ -24,8 +22,8 @@ from dovetail.pricing.sensitivity import moves, units
 from dovetail.query import Schema
 from dovetail.query.canonical_form import read_question
 from dovetail.query.measures import MEASURES
-from dovetail.query.neighbours import NEIGHBOURS, Neighbours
-from neighbour_changes import changed, lies_below
+from dovetail.query.neighbours import NEIGHBOURS
+from neighbour_changes import changed, lies_below, neighbouring, tables
 from toy_measures import AskDeviation, AskLadder, Deviation, Ladder
 
 ROWS = [(number % 7, "ab"[number % 3 == 0]) for number in range(2000)]
@@ -125,21 +123,6 @@ def test_a_new_measure_is_read_back_from_the_ledger_and_put_in_words() -> None:
 KINDS: list[tuple[str, Any]] = [(k, x) for k in "ab" for x in (None, 0, 1, 2, 4)]
 
 
-def tables() -> Iterator[tuple[int, ...]]:
-    for size in range(3):
-        yield from combinations_with_replacement(range(len(KINDS)), size)
-
-
-def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    for rows in tables():
-        for place in range(len(rows)):
-            fewer = rows[:place] + rows[place + 1 :]
-            if kind == "add-remove":
-                yield rows, fewer
-            else:
-                yield from ((rows, tuple(sorted((*fewer, other)))) for other in range(len(KINDS)))
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -153,7 +136,7 @@ def neighbouring(kind: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int,
 def test_no_neighbour_moves_more_than_declared(query: Any) -> None:
     database = duckdb.connect()
     found, question = {}, None
-    for number, rows in enumerate(tables()):
+    for number, rows in enumerate(tables(len(KINDS), 2)):
         database.execute(f"CREATE TABLE t{number} (k VARCHAR, x TINYINT)")
         for place in rows:
             database.execute(f"INSERT INTO t{number} VALUES (?, ?)", KINDS[place])
@@ -163,7 +146,7 @@ def test_no_neighbour_moves_more_than_declared(query: Any) -> None:
     assert question is not None
     for kind in NEIGHBOURS:
         listed, reached = moves(question, kind), set()
-        for one, another in neighbouring(kind):
+        for one, another in neighbouring(len(KINDS), 2, kind):
             change = changed(question, found[one], found[another])
             assert any(lies_below(change, move) for move in listed), (kind, one, another, change)
             reached |= {(at, abs(by)) for at, seen in enumerate(change) for by in seen}
