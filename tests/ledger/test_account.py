@@ -308,3 +308,14 @@ def test_what_was_interrupted_is_closed_as_such_and_stays_charged(
     assert "stopped on the way" in ledger.export("json")
     assert account.spent() == TENTH + TENTH
     ledger.verify()
+
+
+def test_names_and_keys_that_no_record_could_hold_are_refused_by_what_they_are(
+    account: DatasetAccount, ledger: Ledger
+) -> None:
+    head = ledger.head
+    for wrong, parameter in (({"analyst": "a\x01"}, "analyst"), ({"key": "a\x01"}, "request")):
+        with pytest.raises(InvalidParameter) as refused:
+            account.reserve(asked(**wrong))
+        assert refused.value.parameter == parameter
+    assert ledger.head == head

@@ -261,3 +261,17 @@ def test_only_a_grant_that_was_given_can_be_revoked(ledger: Ledger, granted: Dat
     with pytest.raises(InvalidParameter, match="'bob' must be somebody with a grant for this dataset"):
         ledger.people.revoke_grant("bob", "visits")
     assert ledger.head == head
+
+
+def test_an_answer_is_stored_and_not_shown_where_the_grant_has_ended_meanwhile(
+    ledger: Ledger, granted: DatasetAccount
+) -> None:
+    ledger.set_policy("visits", access="granted")
+    mine = ledger.catalogue.account("visits", "ann")
+    made = mine.reserve(asked("one"))
+    assert isinstance(made, Reservation)
+    ledger.people.revoke_grant("ann", "visits")
+    with pytest.raises(AccessRefused, match=r"any more.*The answer is stored"):
+        mine.settle_with_standing(made, "7")
+    assert ledger.people.answer("ann", made.public).answer == "7"
+    ledger.verify()

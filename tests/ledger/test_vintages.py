@@ -237,6 +237,26 @@ def test_no_two_states_of_the_data_that_follow_each_other_have_one_label() -> No
             assert state_label(one[0], one[1:]) != state_label(other[0], other[1:]), (one, other)
 
 
+@pytest.mark.parametrize(
+    ("whole", "parts", "label"),
+    [
+        ("7", [None], "7"),
+        ("7", [None, None], "7"),
+        (None, ["2"], "2"),
+        (None, ["2", "3"], "2; 3"),
+        (None, [None, None], None),
+        ("7", ["2"], '["7", "2"]'),
+        (None, ["2", None], '[null, "2", null]'),
+        (None, ["2; 3"], '[null, "2; 3"]'),
+        (None, ["[2"], '[null, "[2"]'),
+    ],
+)
+def test_a_label_is_as_plain_as_it_can_be(
+    whole: str | None, parts: list[str | None], label: str | None
+) -> None:
+    assert state_label(whole, parts) == label
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("declare"), st.booleans()),
