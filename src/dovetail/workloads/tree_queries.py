@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,10 @@ from dovetail.noise import IntegerNoise
 from .cutoff import Floats
 from .noise_sums import NoiseSum, Term
 from .trees import Level, Tree
+
+# Of so many cells all are looked at, of more those around so many.
+_LOOKED_AT, _AROUND = 1 << 16, 64
+_WORST = 4
 
 
 def step_error(tree: Tree, noise: IntegerNoise, edges: Sequence[int], values: Sequence[float]) -> NoiseSum:
@@ -154,6 +159,23 @@ def _children(
     before = (place - block * level.fan) * child.own
     inner = np.where(place == child.blocks - 1, child.last, child.own) * mixed
     return before, inner, below - before - inner, below
+
+
+@lru_cache(maxsize=64)
+def worst_prefixes(tree: Tree) -> tuple[int, ...]:
+    """Return the last cells of the counts from the first cell on that have the largest variances.
+
+    Several, as the count that errs furthest is one of them, but not always the first. Of very many cells some
+    are looked at, and all that lie around the worst of these.
+    """
+    edges = np.unique(np.linspace(1, tree.cells, min(tree.cells, _LOOKED_AT)).round().astype(np.int64))
+    variances = prefix_variances(tree, 1.0, 0.0, edges)
+    if len(edges) < tree.cells:
+        reach = np.arange(-(-tree.cells // _LOOKED_AT), -1 - tree.cells // _LOOKED_AT, -1)
+        near = edges[np.argsort(-variances)[:_AROUND], None] + reach
+        edges = np.unique(np.clip(near, 1, tree.cells))
+        variances = prefix_variances(tree, 1.0, 0.0, edges)
+    return tuple((edges[np.argsort(-variances)[:_WORST]] - 1).tolist())
 
 
 def mean_range_variance(tree: Tree) -> float:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from dovetail.query.partitions import Axis, Steps
 
 from .error_bars import Bar, shared_chance
@@ -52,14 +50,19 @@ class RankCounts(TreeCounts):
         return bars
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
-        """Return the error of the count up to one value, the one whose count has the largest variance."""
-        from dovetail.workloads.tree_queries import prefix_variances, range_error
+        """Return the error of the count up to one value, the one whose count errs furthest."""
+        from dovetail.workloads.tree_queries import range_error, worst_prefixes
+
+        tree, each = self.tree(), shared_chance(chance, cells)
+        laws = (range_error(tree, noises[0], 0, last) for last in worst_prefixes(tree))
+        return Fraction(max(law.two_sided(each) for law in laws))
+
+    def rough_error(self, noises: Sequence[IntegerNoise], chance: Fraction) -> Fraction | None:
+        """Return the error of the count that has the largest variance."""
+        from dovetail.workloads.tree_queries import range_error, worst_prefixes
 
         tree = self.tree()
-        edges = np.unique(np.linspace(1, tree.cells, min(tree.cells, 4096)).round().astype(np.int64))
-        worst = int(edges[int(np.argmax(prefix_variances(tree, 1.0, 0.0, edges)))]) - 1
-        law = range_error(tree, noises[0], 0, worst)
-        return Fraction(law.two_sided(shared_chance(chance, cells)))
+        return Fraction(range_error(tree, noises[0], 0, worst_prefixes(tree)[0]).two_sided(chance))
 
     def error_of_all(
         self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1
