@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pyarrow
 import pytest
 
 import dovetail as dv
+from dovetail.errors import LedgerUnavailable
+from dovetail.ledger import DatasetAccount
 
 SCHEMA = dv.Schema(
     [dv.Column("sex", "text", values=["f", "m"]), dv.Column("level", "integer", values=[1, 2])]
@@ -50,3 +53,27 @@ def test_a_run_is_measured_as_it_was_designed(tmp_path: Path, persons: int | Non
         assert run.plan.strategy is not None
         assert quote.strategy is not None
         assert run.plan.strategy.noises == quote.strategy.noises
+
+
+def test_an_answer_that_was_stored_though_nobody_heard_of_it_is_given_when_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reply to the commit was lost: this process does not know what it told."""
+    with opened(tmp_path / "people.ledger") as session:
+        run = session.online("sex", "level", **GUARDED)
+        settle = DatasetAccount.settle
+        told: list[str] = []
+
+        def lost(account: DatasetAccount, reservation: Any, answer: str) -> Any:
+            told.append(answer)
+            settle(account, reservation, answer)
+            raise LedgerUnavailable("the reply was lost")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DatasetAccount, "settle", lost)
+            with pytest.raises(LedgerUnavailable):
+                run.count("sex = 'f'")
+        again = run.count("sex = 'f'")
+        assert again.stored
+        assert json.loads(told[0])["answers"][0][0][0] == again.value
+        assert run.count("sex = 'f'").value == again.value
