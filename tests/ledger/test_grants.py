@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -274,4 +275,45 @@ def test_an_answer_is_stored_and_not_shown_where_the_grant_has_ended_meanwhile(
     with pytest.raises(AccessRefused, match=r"any more.*The answer is stored"):
         mine.settle_with_standing(made, "7")
     assert ledger.people.answer("ann", made.public).answer == "7"
+    ledger.verify()
+
+
+@pytest.mark.parametrize(
+    ("allotment", "budget", "above"),
+    [
+        (Budget.pure(1), Budget.pure(1), False),
+        (Budget.pure("1.1"), Budget.pure(1), True),
+        (Budget.approximate(1, "1e-6"), Budget.approximate(1, "1e-6"), False),
+        (Budget.approximate(1, "2e-6"), Budget.approximate(1, "1e-6"), True),
+        (Budget.approximate(2, "1e-7"), Budget.approximate(1, "1e-6"), True),
+        (Budget.zeta("0.5", max_epsilon=1), Budget.zeta("0.5", max_epsilon=1), False),
+        (Budget.zeta("0.6", max_epsilon=1), Budget.zeta("0.5", max_epsilon=1), True),
+        (Budget.zeta("0.4", max_epsilon=2), Budget.zeta("0.5", max_epsilon=1), True),
+    ],
+)
+def test_an_allotment_is_above_a_budget_where_any_of_its_limits_is(
+    ledger: Ledger, allotment: Budget, budget: Budget, above: bool
+) -> None:
+    ledger.account("visits", budget=budget)
+    ledger.people.add("ann")
+    with pytest.warns(AboveBudget) if above else nullcontext():
+        ledger.people.grant("ann", "visits", allotment)
+    assert f'"above":{"true" if above else "false"}' in ledger.export("json").replace("\\", "")
+
+
+def test_an_allotment_is_lowered_to_what_was_spent_of_it_and_no_further(
+    ledger: Ledger, granted: DatasetAccount
+) -> None:
+    granted.reserve(asked())
+    with pytest.raises(InvalidParameter, match="at least what was spent of it"):
+        ledger.people.grant("ann", "visits", Budget.pure("0.09"))
+    ledger.people.grant("ann", "visits", Budget.pure("0.1"))
+    with pytest.raises(BudgetExceeded):
+        granted.reserve(asked("more", Charge.approximate("0.01")))
+    ledger.people.revoke_grant("ann", "visits")
+    until = datetime.now(UTC) + timedelta(days=1)
+    ledger.people.grant("ann", "visits", Budget.pure("0.2"), expires=until)
+    (grant,) = ledger.people.grants("ann")
+    assert (grant.revoked, grant.expires, grant.spent) == (False, until.isoformat(), TENTH)
+    granted.reserve(asked("more"))
     ledger.verify()
