@@ -173,6 +173,7 @@ def test_ten_million_cells_need_at_most_twenty_bytes_each() -> None:
         lambda: Hypothesis.uniform((10**4, 10**4), 5),
         lambda: Hypothesis.uniform((0,), 5),
         lambda: Hypothesis(np.array([1.0, -1.0]), 5),
+        lambda: Hypothesis(np.zeros((3, 0)), 5),
         lambda: Hypothesis(np.array([0.0, 0.0]), 5),
         lambda: Hypothesis(np.array([1, 2]), 5),
         lambda: Hypothesis(np.array([1.0, np.nan]), 5),

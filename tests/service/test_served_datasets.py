@@ -258,3 +258,30 @@ def test_no_more_runs_are_kept_than_said(house: Any, monkeypatch: pytest.MonkeyP
         served.keep_run(caller, name, None)
     assert list(served.runs) == [(1, "b"), (1, "c")]
     served.runs.clear()
+
+
+def test_vintages_are_looked_up_before_their_places_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another worker may have declared one a moment ago, and one that nobody declared has no rows."""
+    registry = Registry(monkeypatch)
+    (served,) = registry.held.all()
+    said, asked = dict(registry.listed[0].said), list[Any]()
+    places = {"jan": {"root": "other", "path": "jan.csv"}}
+
+    def about(*vintages: str) -> None:
+        asked.append(vintages)
+        if vintages != ("jan",):
+            raise DataError("undeclared")
+
+    catalogue = registry.held._ledger.catalogue
+    monkeypatch.setattr(
+        type(catalogue), "account", lambda _self, _name: SimpleNamespace(about=about), raising=False
+    )
+    entry = SimpleNamespace(said=said | {"vintages": places})
+    monkeypatch.setattr(type(catalogue), "entry", lambda _self, _name: entry, raising=False)
+    read: list[Any] = []
+    monkeypatch.setattr(served_datasets, "opened_session", lambda _name, told, *_rest: read.append(told))
+    served.open_about(("jan",))
+    assert read == [said | {"vintages": places}]
+    with pytest.raises(DataError, match="undeclared"):
+        served.open_about(("mar",))
+    assert asked == [("jan",), ("mar",)]
