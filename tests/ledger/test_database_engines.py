@@ -151,7 +151,13 @@ class Server(sqlite3.Connection):
 def spoken(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine for PostgreSQL whose server is played by SQLite."""
     made = create_engine("sqlite://", connect_args={"factory": Server})
-    monkeypatch.setattr(databases, "create_engine", lambda _url, **_options: made)
+    options = {"isolation_level": "READ COMMITTED", "hide_parameters": True}
+
+    def opened(_url: URL, **given: Any) -> Engine:
+        assert given == options
+        return made
+
+    monkeypatch.setattr(databases, "create_engine", opened)
     monkeypatch.setattr(databases, "limit_replies", lambda *_given: None)
     monkeypatch.setattr(databases, "_in_touch", lambda *_given: True)
     assert databases.postgres_engine(URL.create("postgresql"), 4) is made

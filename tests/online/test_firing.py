@@ -223,6 +223,7 @@ def test_a_long_curve_costs_hardly_more_than_its_best_adversary(kind: str) -> No
 def test_the_hull_is_the_lower_one_and_exact() -> None:
     xs, heights = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 6.0]), np.array([1.0, 0.5, 0.5, 0.125, 0.125, 0.0])
     kept_x, kept_y = _convex(xs, heights)
+    assert _convex(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.0])) == ([0, 2], [1, 0])
     assert kept_x == [0, 1, 3, 6]
     assert kept_y == [1, Fraction(1, 2), Fraction(1, 8), 0]
 
