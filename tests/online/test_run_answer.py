@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -106,8 +106,8 @@ def test_a_number_that_was_not_checked_is_shown_without_an_interval() -> None:
 
 
 def test_an_interval_of_a_base_is_written_short_and_never_narrower() -> None:
-    third, law = Fraction(100) / 3, SimpleNamespace(two_sided=lambda chance: 1 / 3)
-    estimate = CountEstimate(float(third), 0.2, lambda: law)  # type: ignore[arg-type, return-value]
+    third, law = Fraction(100) / 3, Mock(two_sided=lambda chance: 1 / 3)
+    estimate = CountEstimate(float(third), 0.2, lambda: law)
     told = replace(answer("measured"), parts=(OnlineAnswer(33, "base", estimate=estimate),))
     (row,), (bar,) = told.rows(), told.bars()
     assert Fraction(row["low"]) <= bar.low < bar.high <= Fraction(row["high"])

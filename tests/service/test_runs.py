@@ -10,7 +10,7 @@ import pytest
 import dovetail as dv
 from dovetail.noise import Geometric
 from dovetail.privacy import Budget
-from dovetail.service.settings import DeclaredDataset
+from dovetail.service.settings import DeclaredDataset, Limits
 
 SCHEMA = dv.Schema([dv.Column("sex", "text", values=["f", "m"])])
 RUN = {"columns": ["sex"], "queries": 100, "updates": 2, "base": None, "spend": {"epsilon": "0.2"}}
@@ -101,3 +101,23 @@ def test_what_was_refused_may_be_opened_under_its_key_later(house: Any) -> None:
     assert house.ann.post("/v1/datasets/people/runs", dear, key="later").status_code == 409
     house.ledger.people.grant("ann", "people", Budget.pure(2))
     assert house.ann.post("/v1/datasets/people/runs", dear, key="later").status_code == 201
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"question": {"ask": "histogram", "columns": ["sex", "race"]}},
+        {"question": [{"ask": "histogram", "columns": ["sex"]}] * 5},
+        {"sql": "SELECT sex, race, COUNT(*) FROM adult GROUP BY sex, race"},
+    ],
+    ids=["histogram", "several", "SQL"],
+)
+def test_a_run_tells_no_more_numbers_at_once_than_other_answers(started: Any, asked: Any) -> None:
+    """A histogram of 90,720 cells took 8 GB and three minutes; nothing limited it."""
+    house = started(limits=Limits(cells=9))
+    wish = {"columns": ["sex", "race"], "queries": 9, "base": "histogram", "updates": 0}
+    run = house.ann.post("/v1/datasets/adult/runs", wish | {"spend": {"epsilon": "0.1"}}).json()["id"]
+    refused = house.ann.post(f"/v1/runs/{run}/answers", asked)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
+    fewer = {"question": {"ask": "histogram", "columns": ["sex"]}}
+    assert house.ann.post(f"/v1/runs/{run}/answers", fewer).status_code == 200

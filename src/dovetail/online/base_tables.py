@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import Any, Literal, TypeAlias
 
@@ -22,14 +23,14 @@ from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.pricing.stretching import stretched
 from dovetail.privacy.atoms import Floats
-from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy
+from dovetail.workloads import MarginalWorkload, NoiseSum, Strategy, Term
 from dovetail.workloads.cutoff import variance
 from dovetail.workloads.fitting import fit_joint
 from dovetail.workloads.noise_sums import outward
 
 from .forecast import ForecastCount, product_variance
 from .hypothesis import Hypothesis
-from .region import Region
+from .region import Mask, Region
 
 BaseKind: TypeAlias = Literal["histogram"] | int
 Columns: TypeAlias = tuple[int, ...]
@@ -75,7 +76,7 @@ class CountEstimate:
         """Return an interval that holds the true count with probability `level` or more."""
         chance = 1 - check.error_bar_level("level", level, "Give the level, for example 0.95.")
         # The value is a sum of very many floats.
-        low, high = outward(np.array(self.value), self.error.two_sided(chance), lost=1e-9)
+        low, high = outward(np.array(self.value), _reach(self.error, chance), lost=1e-9)
         return float(low), float(high)
 
     def clipped(self, fitted: float) -> int:
@@ -119,11 +120,14 @@ class Base:
         if not around:
             return None
         table = min(around, key=lambda columns: self.strategy.wanted.cells(columns))
-        mask = region.over(table)
-        assert mask is not None
-        value = float(np.sum(self.tables[table], where=mask))
+        value = float(np.sum(self.tables[table], where=_mask(region, table)))
 
         def law() -> NoiseSum:
+            # An answer of many cells keeps this for each of them, so it holds no mask over all.
+            mask = _mask(region, table)
+            if self.strategy.kind == "plain":
+                noise = self.strategy.noises[self.strategy.measured.index(table)]
+                return NoiseSum([Term(1.0, noise, int(mask.sum()))])
             return self.strategy.error(table, mask.astype(np.float64))
 
         return CountEstimate(value, self._deviation(region, law), law)
@@ -140,3 +144,15 @@ class Base:
     @cached_property
     def _noise_deviation(self) -> float:
         return self.strategy.noises[0].std()
+
+
+def _mask(region: Region, table: Columns) -> Mask:
+    mask = region.mask(table)
+    assert mask is not None
+    return mask
+
+
+@lru_cache(maxsize=256)
+def _reach(error: NoiseSum, chance: Fraction) -> float:
+    """Return the bar of an error; the cells of a histogram all have the same."""
+    return error.two_sided(chance)

@@ -97,6 +97,10 @@ class Online:
         """How many numbers were asked for here."""
         return self._asked
 
+    def numbers(self, queries: Iterable[Query]) -> int:
+        """Return how many numbers some counts and histograms of this run are."""
+        return sum(self._domain.question(query, self._asker.table).cells for query in queries)
+
     def count(self, where: str | Condition | None = None, *, unchecked: bool = False) -> RunAnswer:
         """Answer how many rows satisfy `where`."""
         return self.batch([Count(where)], unchecked=unchecked)[0]

@@ -64,12 +64,13 @@ class Region:
         """Return the mask over the given axes, ascending; None if a factor is about others, too."""
         wanted = tuple(axes)
         if len(wanted) == len(self.shape):
-            return self._over(wanted)  # as large as the table itself, so not kept
+            return self.mask(wanted)  # as large as the table itself, so not kept
         if wanted not in self._known:
-            self._known[wanted] = self._over(wanted)
+            self._known[wanted] = self.mask(wanted)
         return self._known[wanted]
 
-    def _over(self, axes: tuple[int, ...]) -> Mask | None:
+    def mask(self, axes: tuple[int, ...]) -> Mask | None:
+        """Return what `over` does, made anew: nobody keeps it."""
         parts = [(own, mask) for own, mask in self.factors if set(own) & set(axes)]
         if any(not set(own) <= set(axes) for own, _ in parts):
             return None

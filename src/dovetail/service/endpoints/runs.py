@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from dovetail.answers import Answer
 from dovetail.check import integer
 from dovetail.errors import InvalidParameter
 from dovetail.ledger.account import wait_for_tick
+from dovetail.query import Query
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.release.account import PlanState
 from dovetail.service import forms
@@ -31,7 +32,7 @@ from dovetail.service.bodies import (
     read_budget,
     read_queries,
 )
-from dovetail.service.problems import not_found
+from dovetail.service.problems import Refused, not_found
 from dovetail.service.replies import opened_once, reply, service_of
 from dovetail.service.reply_types import (
     Reply,
@@ -144,12 +145,23 @@ def _answer(asker: Asker, state: PlanState, body: RunQuestion, limits: Limits) -
     run, public = _reopened(asker, state), state.public
     table, answers = None, list[Answer]()
     if body.sql is not None:
-        selected = run.sql(check_sql(body.sql, limits), unchecked=body.unchecked)
+        text = check_sql(body.sql, limits)
+        _check_numbers(run, asker.session.read_sql(text).queries, limits)
+        selected = run.sql(text, unchecked=body.unchecked)
         table, answers = forms.paid_by(json.loads(selected.to_json()), public), list(selected.answers)
     else:
-        answers += run.batch(read_queries(body.question, limits), unchecked=body.unchecked)
+        queries = read_queries(body.question, limits)
+        _check_numbers(run, queries, limits)
+        answers += run.batch(queries, unchecked=body.unchecked)
     shown = [_shown(json.loads(each.to_json()), public, each.query) for each in answers]
     return {"run": public, "answers": shown, "table": table, "updates_left": run.updates_left}
+
+
+def _check_numbers(run: Online, queries: Iterable[Query], limits: Limits) -> None:
+    """Refuse more numbers at once than one reply may hold."""
+    numbers = run.numbers(queries)
+    if numbers > limits.cells:
+        raise Refused(413, "too-large", f"{numbers} cells are more than {limits.cells}.")
 
 
 @contextmanager
