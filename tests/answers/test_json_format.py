@@ -132,6 +132,37 @@ def test_other_texts_are_refused(text: str) -> None:
         Answer.from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("released", []),
+        ("released", [["1"]]),
+        ("released", [["1", "2"], ["3", "4"]]),
+        ("noises", []),
+        ("neighbours", "nobody"),
+        ("neighbours", []),
+        ("together", 0),
+        ("together", None),
+        ("query", {"measure": {"count": "rows"}, "axes": [], "where": None}),
+        ("charge", []),
+        ("paid_by", "plan"),
+    ],
+)
+def test_an_answer_that_does_not_fit_its_question_is_refused_when_it_is_read(
+    session: dv.Session, member: str, value: object
+) -> None:
+    written = json.loads(session.histogram("k", noise=dv.Geometric("1/3")).to_json())
+    with pytest.raises(InvalidParameter, match="a whole answer"):
+        Answer.from_json(json.dumps(written | {member: value}))
+
+
+def test_a_table_of_other_columns_is_refused_when_it_is_read(session: dv.Session) -> None:
+    written = json.loads(session.sql("SELECT COUNT(*) FROM data", noise=dv.Geometric("1/3")).to_json())
+    for columns in ("x", [1], [{}], {"a": 1}):
+        with pytest.raises(InvalidParameter, match="a whole answer"):
+            TableAnswer.from_json(json.dumps(written | {"columns": columns}))
+
+
 @given(st.fractions(), st.fractions(0, 10**6), st.fractions(0, 10**6))
 def test_an_interval_in_decimals_is_never_narrower(value: Fraction, below: Fraction, above: Fraction) -> None:
     bar = Bar(value - below, value + above)

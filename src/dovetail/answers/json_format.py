@@ -9,13 +9,14 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from dovetail.check import choice
+from dovetail.check import choice, integer
 from dovetail.errors import DovetailError, InvalidParameter
 from dovetail.noise import IntegerNoise
 from dovetail.privacy import Charge, Remaining
 from dovetail.query.checked_query import CheckedQuery
 from dovetail.query.measures import half_width
-from dovetail.query.partitions import Axis, Cell, Discovered
+from dovetail.query.neighbours import NEIGHBOURS
+from dovetail.query.partitions import Axis, Cell, Discovered, public_cells
 
 from .number_formats import written_key
 from .plan import Plan
@@ -23,6 +24,16 @@ from .threshold import Threshold
 
 FORMAT = "dovetail.answer/2"
 FIRST = "dovetail.answer/1"
+# What a text that nobody wrote so may end in.
+_UNREADABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    DovetailError,
+)
 _PUBLISHED = {f"dovetail.{name}/2": name for name in ("answer", "table", "quote", "online")}
 
 
@@ -52,11 +63,25 @@ def read_document(text: str | bytes, formats: Sequence[str]) -> dict[str, Any]:
 def answer_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the answer that a document of either format describes."""
     try:
-        return _fields(data)
-    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, DovetailError) as error:
+        made = _fields(data)
+        _check_whole(made)
+        return made
+    except _UNREADABLE as error:
         if isinstance(error, InvalidParameter) and error.parameter == "schema":
             raise
         raise InvalidParameter("text", data, f"a whole answer of the format {data['schema']}") from error
+
+
+def _check_whole(made: Mapping[str, Any]) -> None:
+    """Refuse an answer that has not as many numbers as its question: nobody wrote it so."""
+    question, noises, cells = made["query"], made["noises"], made["cells"]
+    components = question.measure.components()
+    expected = len(made["found"]) if question.discovers else public_cells(question.axes)
+    each = sum(component.parts for component in components)
+    whole = len(noises) == len(components) and len(cells) == expected
+    if not whole or any(len(cell) != each for cell in cells) or made["neighbours"] not in NEIGHBOURS:
+        raise ValueError("the numbers are not those of the question")
+    integer("together", made["together"], low=1)
 
 
 def _fields(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -258,7 +258,7 @@ class TableAnswer:
             axes = [answer.query.partition for answer in answers]
             columns = tuple(_read_column(each, axes) for each in data["columns"])
             return cls(data["sql"], columns, answers, tuple(data["places"]), frozenset(data["chosen_by"]))
-        except (LookupError, TypeError) as error:
+        except (AttributeError, LookupError, TypeError) as error:
             raise InvalidParameter("text", data, f"a whole answer of the format {FORMAT}") from error
 
     def plot(self, ax: Any = None) -> Any:
