@@ -249,6 +249,7 @@ def test_no_two_states_of_the_data_that_follow_each_other_have_one_label() -> No
         (None, ["2", None], '[null, "2", null]'),
         (None, ["2; 3"], '[null, "2; 3"]'),
         (None, ["[2"], '[null, "[2"]'),
+        ("é", ["2"], '["é", "2"]'),
     ],
 )
 def test_a_label_is_as_plain_as_it_can_be(

@@ -104,6 +104,19 @@ def test_the_shares_of_a_run_are_of_one_whole(terms: Terms) -> None:
     assert (shares.answers > 0) == terms.measures
 
 
+def test_a_search_begins_with_half_for_a_base_and_usual_parts_of_the_rest() -> None:
+    assert Shares.usual(Terms(5)) == Shares(0.06, 0.35, 0.0)
+    assert Shares.usual(Terms(5, tables=2)) == Shares(0.03, 0.175, 0.5)
+    assert Shares.usual(Terms(5, measures=False)) == Shares(0.06, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("tables", "rows", "splits"), [(0, 9, False), (1, 1, False), (1, 2, True), (3, 2, True)]
+)
+def test_rows_of_a_person_may_lie_in_several_cells_of_a_table(tables: int, rows: int, splits: bool) -> None:
+    assert Terms(5, tables=tables, rows=rows).splits is splits
+
+
 def test_what_no_budget_pays_is_said() -> None:
     with pytest.raises(GoalUnreachable, match="fewer updates"):
         calibrate(Budget.pure("0.001"), Terms(updates=1000))

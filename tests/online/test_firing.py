@@ -241,4 +241,5 @@ def test_a_polygon_is_the_curve_of_the_list_that_it_becomes() -> None:
     assert atoms.ranges is not None
     ranges = (atoms.ranges.low, atoms.ranges.high, atoms.ranges.log_masses)
     assert [len(each) for each in ranges] == [1, 1, 1]
+    assert (atoms.ranges.low[0], atoms.ranges.high[0]) == (-700.0, values[-1])
     assert (values - np.log([0.5, 1.0, 1.5]) >= 0).all()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dovetail.errors import LedgerBusy
 from dovetail.noise import Geometric
 from dovetail.online import Guard, ResponseCurve, first_measurement
 from dovetail.online.base_tables import base_strategy
@@ -33,3 +34,30 @@ def test_without_a_base_the_number_of_rows_is_measured(monkeypatch: pytest.Monke
     monkeypatch.setattr(first_measurement, "measure", lambda given, truth: (given is guard, truth))
     plan: Any = SimpleNamespace(strategy=None, guard=guard)
     assert first_measurement._measured(plan, TRUTH) == {"rows": (True, 23)}
+
+
+def test_whoever_opens_a_run_that_another_opens_waits_a_moment_and_is_not_told_its_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(first_measurement, "_TRIES", 3)
+    monkeypatch.setattr(first_measurement, "sleep", waited.append)
+    for busy in (0, 2, 3, 4):
+        left, waited[:] = [busy], []
+
+        def reserve(_request: Any, left: list[int] = left) -> str:
+            left[0] -= 1
+            if left[0] >= 0:
+                raise LedgerBusy("The request 'opening of run 7' is not answered yet.", kept_at="here")
+            return "reserved"
+
+        account: Any = SimpleNamespace(reserve=reserve)
+        request: Any = None
+        if busy <= 3:
+            assert first_measurement._reserved(account, request) == "reserved"
+        else:
+            with pytest.raises(LedgerBusy, match="Another process is opening this run") as refused:
+                first_measurement._reserved(account, request)
+            assert "7" not in str(refused.value)
+            assert refused.value.kept_at == "here"
+        assert len(waited) == min(busy, 3)

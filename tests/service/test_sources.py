@@ -111,7 +111,8 @@ def test_several_files_are_one_source_and_nothing_else_is(settings: Settings) ->
     assert both.data == (root / "a.csv", root / "b.csv")
     table = {"connection": "clinic", "table": "visits"}
     assert opened_sources([table], settings, "x", None).table == "visits"
-    for wrong in ([one, table], [table, one], [table, table]):
+    inner = one | {"table": "t"}
+    for wrong in ([one, table], [table, one], [table, table], [one, inner], [inner, other]):
         with pytest.raises(InvalidParameter, match="only files"):
             opened_sources(wrong, settings, "x", None)
 
