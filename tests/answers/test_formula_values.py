@@ -119,6 +119,21 @@ def test_what_may_be_divided_by_nothing_has_no_interval() -> None:
     assert box_of(nothing, {SUM: asked_bars()}, 0) is None
 
 
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/"])
+def test_a_box_holds_the_formula_of_all_numbers_within_the_intervals(sign: str) -> None:
+    """Its ends are those of the four corners; what may divide by 0 has none."""
+    by = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b}
+    ends = [(Fraction(low), Fraction(high)) for low, high in ((-3, 5), (1, 2), (-7, -4), (0, 6))]
+    for one, two in product(ends, ends):
+        bars = {SUM: [formula_values.Bar(*one)], COUNT: [formula_values.Bar(*two)]}
+        found = box_of(Computed(sign, SUM, COUNT), bars, 0)
+        if sign == "/" and two[0] <= 0 <= two[1]:
+            assert found is None
+            continue
+        corners = [by[sign](a, b) for a in one for b in two]
+        assert found == formula_values.Bar(min(corners), max(corners))
+
+
 def asked_bars() -> list[formula_values.Bar]:
     return [formula_values.Bar(Fraction(1), Fraction(2))]
 

@@ -87,6 +87,26 @@ def test_moments_and_ends_of_a_lattice_are_those_of_its_sums(tilt: float) -> Non
     assert lattice.widest == 6 * 0.25
 
 
+@pytest.mark.parametrize(("tilt", "edge", "rough"), [(0.0, 12, 0.8), (0.5, 14, 0.6), (-0.3, -3, -0.9)])
+def test_what_is_left_out_is_bounded_from_above(tilt: float, edge: int, rough: float) -> None:
+    """Chernoff's bound at five further tilts, in 40 digits: the least of them, and no less."""
+    law = {-2: 0.3, 1: 0.5, 4: 0.2}
+    lattice = LossLattice(0.3, (Factor(np.array(list(law)), np.log(list(law.values())), 4),))
+    with mpmath.workdps(40):
+
+        def log_moment(at: mpmath.mpf) -> mpmath.mpf:
+            masses = zip(law, np.log(list(law.values())).tolist(), strict=True)
+            return 4 * mpmath.log(mpmath.fsum(mpmath.exp(m + at * mpmath.mpf(0.3) * k) for k, m in masses))
+
+        further = [mpmath.mpf(rough) * scale for scale in (1.0, 0.75, 0.5, 0.25, 1.5)]
+        start = mpmath.mpf(tilt)
+        exact = min(
+            log_moment(start + more) - log_moment(start) - more * edge * mpmath.mpf(0.3) for more in further
+        )
+        assert -42 < exact < 0
+        assert 0 <= fourier._chernoff(lattice, tilt, edge, rough) - exact < 1e-10
+
+
 @pytest.mark.parametrize("outside", ["before", "beyond"])
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_zeta_counts_what_lies_outside_of_both_windows(

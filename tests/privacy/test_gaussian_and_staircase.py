@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, inf, log
+from math import ceil, exp, inf, log
 
 import mpmath
 import numpy as np
@@ -68,6 +68,20 @@ def test_the_buckets_of_a_wide_gaussian_dominate_it_closely() -> None:
     assert privacy_loss(wide, sensitivity=10**6).compose(3).epsilon_at("1e-6") == pytest.approx(
         privacy_loss(narrow, sensitivity=10**4).compose(3).epsilon_at("1e-6"), rel=1e-3
     )
+
+
+@pytest.mark.parametrize("sigma", ["4681.14", "4682.1", "4682.2"])
+def test_where_outcomes_begin_to_be_grouped_figures_hardly_change(sigma: str) -> None:
+    """A last bucket of one outcome has no width; of those above 4681 the first has one."""
+    grouped, listed = (privacy_loss(DiscreteGaussian(each), sensitivity=4681) for each in (sigma, "4681"))
+    assert grouped.forward.parts[0][0].ranges is not None
+    assert listed.forward.parts[0][0].ranges is None
+    # No outcome up to the reach of 14 sigma is left out.
+    steps, last = grouped.forward.parts[0][0].steps, ceil(14 * Fraction(sigma))
+    assert steps is not None
+    assert (steps[0], steps[-1]) == (4681 - 2 * last, 4681 + 2 * last)
+    for epsilon in (0.0, 1.0, 3.0):
+        assert grouped.delta(epsilon) == pytest.approx(listed.delta(epsilon), rel=5e-3)
 
 
 @pytest.mark.parametrize("sigma", ["0.01", "3", "1e15"])
