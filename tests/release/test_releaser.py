@@ -1,9 +1,10 @@
 """The order of a release, whatever happens on the way."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -315,3 +316,22 @@ def test_what_the_rest_buys_is_said_of_a_question_alone(tmp_path: Path) -> None:
                 session.batch(queries, noise=Geometric(2))
             found = [each.within for each in refused.value.remedies if isinstance(each, AskForLess)]
             assert [within is not None for within in found] == [told]
+
+
+@pytest.mark.parametrize(("even", "told"), [((), True), ((True, False), True), ((False, True), False)])
+def test_what_the_rest_buys_is_not_said_of_tables_that_are_best_measured_unevenly(
+    even: tuple[bool, ...], told: bool
+) -> None:
+    class Poor(Memory):
+        def reserve(self, request: Request) -> Reservation | StoredAnswer:
+            left = self.budget.remaining(self.total)
+            raise BudgetExceeded("Too much.", AskForLess(), requested=request.charge, remaining=left)
+
+    made = desk(Poor())
+    quoted = made.quoted([Count()], Payment(noise=NOISE))
+    ways: Any = tuple(SimpleNamespace(even=each) for each in even)
+    with pytest.raises(BudgetExceeded) as refused:
+        made.releaser.answer(replace(quoted, asked=(replace(quoted.asked[0], ways=ways),)))
+    (advice,) = refused.value.remedies
+    assert isinstance(advice, AskForLess)
+    assert (advice.within is not None) is told
