@@ -48,6 +48,7 @@ def test_no_failure_of_the_ledger_tells_where_it_is_kept(failure: BaseException)
         raise failure
     assert PLACE in str(caught.value), "whoever runs a command has to know which ledger it is"
     said = form(caught.value, "1")
+    assert said["status"] == 503, "the same request may be sent again"
     assert "vault" not in json.dumps(said)
     assert said["fix"], "it says what to do"
 

@@ -64,6 +64,8 @@ def status_of(error: DovetailError) -> int:
     >>> status_of(e.InvalidQuery("")), status_of(e.UpdatesExhausted("")), status_of(e.LedgerBusy(""))
     (400, 409, 503)
     """
+    if is_for_the_operator(error):
+        return 503
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
 
 
