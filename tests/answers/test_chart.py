@@ -61,6 +61,20 @@ def test_no_form_of_an_interval_is_shorter_than_it(value: Fraction, half: Fracti
         assert last >= high - slack[1]
 
 
+@given(
+    st.fractions(-(10**15), 10**15, max_denominator=1000),
+    st.fractions(Fraction(1, 100), 10**4, max_denominator=1000),
+)
+def test_no_interval_of_a_large_sum_is_shown_shorter(value: Fraction, half: Fraction) -> None:
+    """A sum of 10^14 was shown from 77 above itself to 74 below: 10^-12 of each end was left out as dust."""
+    low, high = value - half, value + 2 * half
+    first, last = shown_interval(" ".join(Line("", value, low, high).figures()))
+    # Beyond that, floats hold no more digits.
+    dust = Fraction(1, 10**9) * (high - low) + Fraction(1, 10**15) * max(abs(low), abs(high))
+    assert first <= low + dust
+    assert last >= high - dust
+
+
 def test_digits_are_as_many_as_the_error_bar_is_worth() -> None:
     half = Fraction(1, 5)
     large = Fraction("1234567.41")

@@ -53,9 +53,10 @@ class Line:
         ('1,234,568', '1,234,567.61', '1,234,568.42')
         """
         size = max(abs(float(number)) for number in (self.value, self.low, self.high))
-        digits = _digits(size, float(self.high - self.low))
-        low, high = figure_end(self.low, digits, up=False), figure_end(self.high, digits, up=True)
-        return figure(self.value, digits), low, high
+        width = self.high - self.low
+        digits = _digits(size, float(width))
+        low = figure_end(self.low, digits, up=False, width=width)
+        return figure(self.value, digits), low, figure_end(self.high, digits, up=True, width=width)
 
 
 def _digits(size: float, width: float) -> int:

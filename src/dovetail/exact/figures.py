@@ -10,6 +10,8 @@ from .decimals import exact_number
 
 _TINY, _TINY_DIGITS = 1e-4, 3
 _LAST_DIGITS = Fraction(1, 10**12)
+# So small a share of an interval is not missed.
+_NOTHING = Fraction(1, 10**9)
 
 
 def figure(value: Fraction | float, digits: int = 6) -> str:
@@ -48,17 +50,17 @@ def figure_up(value: Fraction | float, digits: int = 6) -> str:
     >>> figure_up(Fraction(4, 3)), figure_up(12344.1, 4), figure_up(3.0000000000000004)
     ('1.33334', '12,345', '3')
     """
-    return figure_end(value, digits, up=True)
+    return figure_end(value, digits, up=True, width=value)
 
 
-def figure_end(value: Fraction | float, digits: int = 6, *, up: bool) -> str:
+def figure_end(value: Fraction | float, digits: int = 6, *, up: bool, width: Fraction | float) -> str:
     """Return an end of an interval for reading, as `figure` does, but rounded outward: `up` or down.
 
-    What a float's last digits add is left out.
+    What a float's last digits add is left out, unless that is much for an interval of this `width`.
 
-    >>> figure_end(Fraction(4, 3), up=True), figure_end(Fraction(4, 3), up=False)
+    >>> figure_end(Fraction(4, 3), up=True, width=1), figure_end(Fraction(4, 3), up=False, width=1)
     ('1.33334', '1.33333')
-    >>> figure_end(-12344.9, 4, up=True), figure_end(2.9999999999999996, up=False)
+    >>> figure_end(-12344.9, 4, up=True, width=9), figure_end(2.9999999999999996, up=False, width=1)
     ('-12,344', '3')
     """
     if isinstance(value, float) and isinf(value):
@@ -66,7 +68,10 @@ def figure_end(value: Fraction | float, digits: int = 6, *, up: bool) -> str:
     if value == int(value):
         return figure(value, digits)
     exact = Fraction(value)
-    exact += abs(exact) * _LAST_DIGITS * (-1 if up else 1)
+    added = abs(exact) * _LAST_DIGITS
+    if not isinf(width):
+        added = min(added, Fraction(width) * _NOTHING)
+    exact += -added if up else added
     if abs(exact) >= 10 ** (digits - 1):
         return figure(Fraction(ceil(exact) if up else floor(exact)), digits)
     context = Context(
