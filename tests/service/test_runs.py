@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import dovetail as dv
+from dovetail.errors import LedgerBusy
 from dovetail.noise import Geometric
 from dovetail.privacy import Budget
 from dovetail.service.settings import DeclaredDataset, Limits
+from dovetail.session import Session
 
 SCHEMA = dv.Schema([dv.Column("sex", "text", values=["f", "m"])])
 RUN = {"columns": ["sex"], "queries": 100, "updates": 2, "base": None, "spend": {"epsilon": "0.2"}}
@@ -94,6 +96,28 @@ def test_one_key_opens_one_thing(house: Any, door: str, body: Any, other: Any) -
     again = house.ann.post(path, body, key="once")
     assert (again.status_code, again.json()["id"]) == (201, first["id"])
     assert spent(house) == paid
+
+
+def test_a_retry_that_fails_gives_up_no_key_that_another_request_holds(
+    house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gave the key up while the first request was still at work, and another body could have it."""
+    path, body = "/v1/datasets/people/plans", {"noise": Geometric("0.1").to_dict(), "queries": 2}
+    plan, statuses = Session.plan, list[int]()
+
+    def slow(session: Session, *args: Any, **named: Any) -> Any:
+        def failing(*args: Any, **named: Any) -> Any:
+            raise LedgerBusy("The ledger is held.")
+
+        monkeypatch.setattr(Session, "plan", failing)
+        statuses.append(house.ann.post(path, body, key="once").status_code)
+        monkeypatch.setattr(Session, "plan", plan)
+        return plan(session, *args, **named)
+
+    monkeypatch.setattr(Session, "plan", slow)
+    assert house.ann.post(path, body, key="once").status_code == 201
+    assert statuses == [503]
+    assert house.ann.post(path, body | {"queries": 3}, key="once").status_code == 422
 
 
 def test_what_was_refused_may_be_opened_under_its_key_later(house: Any) -> None:

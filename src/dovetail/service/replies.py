@@ -77,7 +77,8 @@ def opened_once(
         known = again(json.loads(before.reply))
         if known is not None:
             return reply(known, 201)
-    return reply(done_once(request, claim, done, lambda data: data["id"]), 201)  # type: ignore[index]
+    mine = before is None
+    return reply(done_once(request, claim, done, lambda data: data["id"], mine=mine), 201)  # type: ignore[index]
 
 
 def claimed(request: Request, caller: Caller, said: object) -> tuple[KeyClaim, Claimed | None]:
@@ -96,14 +97,23 @@ def claimed(request: Request, caller: Caller, said: object) -> tuple[KeyClaim, C
 
 
 def done_once(
-    request: Request, claim: KeyClaim, done: Callable[[], T], kept: Callable[[T], object] = lambda data: data
+    request: Request,
+    claim: KeyClaim,
+    done: Callable[[], T],
+    kept: Callable[[T], object] = lambda data: data,
+    *,
+    mine: bool = True,
 ) -> T:
-    """Do what was claimed and keep what is replied; what was refused may be tried again under its key."""
+    """Do what was claimed and keep what is replied; what was refused may be tried again under its key.
+
+    A claim that is not `mine` stays: the request that made it may still be at work.
+    """
     replies = service_of(request).ledger.replies
     try:
         data = done()
     except Exception:
-        replies.release(claim)
+        if mine:
+            replies.release(claim)
         raise
     replies.keep(claim, json.dumps(kept(data), ensure_ascii=False))
     return data
