@@ -109,6 +109,7 @@ def test_hosts_ports_and_options_that_fail_are_named() -> None:
         ("failed: FATAL:  the database system is starting up", "server"),
         ("connection failed: FATAL:  sesam bleibt zu", "server"),
         ("server closed the connection unexpectedly", "connection"),
+        ("encoding with 'idna' codec failed (UnicodeError: label empty or too long)", "host"),
     ],
 )
 def test_the_words_of_servers_that_no_test_can_start_are_understood(text: str, part: str) -> None:

@@ -84,7 +84,7 @@ _REFUSED = Failure("server", "The server refused the connection; its own log say
 # A refused connection comes without a code, so its words are read. The first that fits counts.
 _REFUSALS = (
     (r"startup parameter|options of the address", _OPTIONS),
-    (r"resolve host|translate host|name or service not known", _HOST),
+    (r"resolve host|translate host|name or service not known|'idna' codec", _HOST),
     (r"invalid port", _PORT),
     (r"invalid (sslmode|URI|connection option|.* value)|bad value for|separator", _ADDRESS),
     (r"no password supplied|password authentication failed|password file", _PASSWORD),

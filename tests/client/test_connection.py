@@ -135,7 +135,7 @@ def test_a_key_goes_to_its_service_only() -> None:
 @pytest.mark.parametrize(
     "url",
     ["http://counts.test", "ftp://counts.test", "counts.test", "", "https://ann:pw@counts.test", 3, "http://[",
-     "https://counts.test/?key=dvt_abc"],
+     "http://localhost/\ud800", "https://counts.test/?key=dvt_abc"],
 )  # fmt: skip
 def test_an_address_that_would_tell_the_key_is_refused(url: Any) -> None:
     with pytest.raises(errors.InvalidParameter, match="url"):

@@ -143,6 +143,12 @@ def test_drafts_propose_missing_words_and_flag_mixed_columns(tmp_path: Path) -> 
     assert Schema.from_toml(text) == drafted
 
 
+@pytest.mark.parametrize("name", ["", "klingon", "\x00", "utf-8\x00", "\ud800", 8])
+def test_what_names_no_encoding_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidParameter, match="encoding="):
+        Schema(encoding=name)
+
+
 @pytest.mark.parametrize("encoding", ["windows-1252", "latin-1", "iso-8859-15", "koi8-r", "utf-16"])
 def test_an_encoding_is_declared(tmp_path: Path, encoding: str) -> None:
     word = "Москва" if encoding == "koi8-r" else "Zürich"

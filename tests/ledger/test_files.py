@@ -113,6 +113,31 @@ def test_where_files_cannot_be_linked_the_ledger_is_made_in_place(
     assert (tmp_path / "test.ledger").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("odd", ["\x00", "a\x00b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(odd: str, tmp_path: Path) -> None:
+    """The system's own error came out of it."""
+    for place in (odd, tmp_path / odd, f"postgresql://127.0.0.1:1/{odd}"):
+        with pytest.raises(InvalidParameter, match="ledger="):
+            Ledger.open(place, create=True)
+    for use in (Ledger.create, Ledger.open):
+        with pytest.raises(InvalidParameter, match="witness="):
+            use(tmp_path / "test.ledger", witness=tmp_path / odd)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="File name too long"):
+        Ledger.open(tmp_path / ("x" * 1000), create=True)
+    with pytest.raises(LedgerError, match="File name too long"):
+        Ledger.create(tmp_path / "test.ledger", witness=tmp_path / ("x" * 1000))
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 1000, "\u202e"])
+def test_a_host_that_cannot_be_looked_up_is_said_to_be_the_trouble(host: str) -> None:
+    with pytest.raises(LedgerUnavailable, match="host in the address was not found"):
+        Ledger.open(f"postgresql://ann:hunter2@{host}/clinic")
+
+
 def test_a_folder_is_neither_a_ledger_nor_a_witness(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="folder"):
         Ledger.open(tmp_path, create=True)

@@ -95,7 +95,7 @@ def _address(http: Any, url: object) -> str:
     allowed = "the address of a service, such as https://counts.example.org"
     try:
         read = http.URL(url if isinstance(url, str) else "")
-    except http.InvalidURL:
+    except (http.InvalidURL, UnicodeError):
         raise InvalidParameter("url", url, allowed) from None
     if read.scheme not in ("http", "https") or not read.host or read.userinfo or read.query:
         raise InvalidParameter("url", url, allowed, "Give the key separately.")

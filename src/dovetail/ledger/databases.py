@@ -16,6 +16,8 @@ from dovetail.errors import InvalidParameter, LedgerError
 from dovetail.errors.remedies import Install
 from dovetail.postgresql import REPLY_LIMIT, closing_unless_well, limit_replies
 
+from .files import nameable
+
 # `UPDATE ... RETURNING` came with 3.35.
 _OLDEST_SQLITE = (3, 35)
 _PRAGMAS = (
@@ -53,6 +55,8 @@ def parsed(location: str | Path) -> Path | URL:
     # In memory, SQLite would keep a ledger of its own for every connection.
     if not isinstance(location, str | Path) or str(location) in ("", ".", ":memory:"):
         raise InvalidParameter("ledger", location, "a file path or postgresql://USER@HOST/DATABASE")
+    if not nameable(location):
+        raise InvalidParameter("ledger", "…", "a file path or an address without NUL or half a character")
     if isinstance(location, Path) or "://" not in location:
         return Path(location)
     try:

@@ -43,6 +43,9 @@ def translated(place: str) -> Iterator[None]:
         raise LedgerCorrupt(
             f"The ledger {place} is damaged.", "Restore it from a backup.", kept_at=place
         ) from error
+    except UnicodeError as error:
+        # The driver tells so of a host whose name has parts that are empty, too long or unheard of.
+        raise _meaning(place, error, lost=False) from error
     except NoConnectionLeft as error:
         raise LedgerBusy(
             f"All connections to the ledger {place} are in use.",

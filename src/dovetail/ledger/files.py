@@ -17,6 +17,14 @@ _LEAST = 512
 _ROOM = 1 << 20
 
 
+def nameable(place: str | Path) -> bool:
+    """Tell whether a file can have this name: the system would fail on NUL and on half a character."""
+    try:
+        return b"\x00" not in os.fsencode(place)
+    except UnicodeEncodeError:
+        return False
+
+
 def present(path: Path) -> bool:
     """Tell whether a file is there; refuse one that was cut so short that SQLite would begin it anew."""
     try:

@@ -16,6 +16,7 @@ from dovetail.errors import InvalidParameter, LedgerCorrupt, LedgerError, Ledger
 from dovetail.errors.remedies import StartWitness, VerifyLedger
 
 from .chain import Head
+from .files import nameable
 from .prepared_statements import run
 from .record_writer import RecordWriter
 from .schema import witnesses
@@ -35,14 +36,16 @@ class Witness:
     """
 
     def __init__(self, path: Path, since: int = 0) -> None:
+        if not nameable(path):
+            raise InvalidParameter("witness", "…", "a file path without NUL or half a character")
         self.path = Path(os.path.realpath(path))
-        if self.path.is_dir() and not since:
+        if os.path.isdir(self.path) and not since:
             raise InvalidParameter("witness", str(path), "a file", "Name a file in that folder.")
         self.since = since
 
     def check_new(self) -> None:
         """Refuse a file that has seen a ledger: it is not the witness of a new one."""
-        if self.path.exists() and self.path.stat().st_size:
+        if os.path.exists(self.path) and self.path.stat().st_size:
             raise LedgerCorrupt(
                 f"The witness {self.path} saw an older or another ledger, which is not there.",
                 "Find it; a new ledger needs a new witness.",

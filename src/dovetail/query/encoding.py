@@ -19,7 +19,7 @@ def checked_encoding(name: object) -> str:
     """
     try:
         encoding = codecs.lookup(name).name if isinstance(name, str) else ""
-    except LookupError:
+    except (LookupError, ValueError):  # unknown, or with a letter that no name has
         encoding = ""
     if encoding not in (UTF_8, UTF_16) and not _is_single_byte(encoding):
         raise InvalidParameter("encoding", name, _ALLOWED)
