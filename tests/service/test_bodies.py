@@ -79,6 +79,21 @@ def test_the_conditions_and_columns_of_all_questions_together_have_one_limit(ask
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        {"ask": "histogram", "columns": ["a"], "bins": {"abcdefghij": [1, 2]}},
+        {"ask": "histogram", "columns": ["a"], "keys": {"abcdefghij": ["a long word that is no column"]}},
+        {"ask": "marginals", "tables": [["abcde", "fghijk"], ["abcde", "fghijk"], "abcde"]},
+    ],
+)
+def test_columns_that_bins_keys_and_tables_name_are_limited_too(asked: Any) -> None:
+    """They are expressions as well: a body of them took eight seconds of a processor."""
+    assert len(read_queries([asked], Limits(sql=11))) == 1
+    with pytest.raises(Refused):
+        read_queries([asked], Limits(sql=10))
+
+
+@pytest.mark.parametrize(
     ("kind", "said"),
     [
         (QuoteBody, {"question": [1] * 1000}),

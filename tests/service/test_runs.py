@@ -145,3 +145,14 @@ def test_a_run_tells_no_more_numbers_at_once_than_other_answers(started: Any, as
     assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
     fewer = {"question": {"ask": "histogram", "columns": ["sex"]}}
     assert house.ann.post(f"/v1/runs/{run}/answers", fewer).status_code == 200
+
+
+@pytest.mark.parametrize("door", ["runs", "runs/quotes"])
+@pytest.mark.parametrize(
+    "long", [{"columns": ["sex", "s" * 100]}, {"bins": {"s" * 100: [1, 2]}}], ids=["columns", "bins"]
+)
+def test_the_columns_of_a_run_have_the_limit_of_other_questions(started: Any, door: str, long: Any) -> None:
+    """Each is read as an expression: a quote of very many long ones took eight seconds of a processor."""
+    house = started(limits=Limits(sql=100))
+    refused = house.ann.post(f"/v1/datasets/adult/{door}", RUN | long)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too-large")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -99,14 +99,28 @@ def read_queries(question: Any, limits: Limits) -> list[Query]:
     listed = question if isinstance(question, list) else [question]
     if len(listed) > limits.batch:
         raise Refused(413, "too-large", f"At most {limits.batch} questions are asked together.")
-    if sum(_length(each.get(name)) for each in listed for name in _READ) > limits.sql:
-        raise Refused(
-            413,
-            "too-large",
-            f"The conditions and columns of all questions together are longer than {limits.sql} characters.",
-            "Ask in several requests.",
-        )
+    check_length(
+        listed, limits, "The conditions and columns of all questions together", "Ask in several requests."
+    )
     return [read_query(each) for each in listed]
+
+
+def check_length(listed: list[dict[str, Any]], limits: Limits, what: str, fix: str) -> None:
+    """Refuse members that together take too long to read as conditions and expressions."""
+    # Tables name the same columns very often; each is read once.
+    names = {name for each in listed for name in _names(each)}
+    conditions = sum(_length(each.get(name)) for each in listed for name in _READ)
+    if conditions + sum(map(len, names)) > limits.sql:
+        raise Refused(413, "too-large", f"{what} are longer than {limits.sql} characters.", fix)
+
+
+def _names(said: dict[str, Any]) -> Iterator[str]:
+    """Yield the columns that the tables, keys and bins of a question or a run name."""
+    for member in (said.get("keys"), said.get("bins")):
+        yield from member if isinstance(member, dict) else ()
+    tables = said.get("tables")
+    for each in tables if isinstance(tables, list) else ():
+        yield from (name for name in (each if isinstance(each, list) else [each]) if isinstance(name, str))
 
 
 def _length(said: Any) -> int:

@@ -26,6 +26,7 @@ from dovetail.service.bodies import (
     GivenQuestion,
     GivenQuestions,
     Names,
+    check_length,
     check_sql,
     idempotency_key,
     one_of,
@@ -89,7 +90,7 @@ class RunQuestion(Body):
 def quoted(name: str, body: RunBody, request: Request) -> Reply[RunOffer]:
     """Nothing is read and nothing is spent."""
     asker = Asker.of(name, request, body.vintages)
-    made = asker.session.quote_online(*body.columns, **_wanted(body))
+    made = asker.session.quote_online(*body.columns, **_wanted(body, request))
     return reply(_design(made, name, asker.vintages))
 
 
@@ -102,7 +103,7 @@ def opened(name: str, body: RunBody, request: Request) -> Reply[RunForm]:
 
     def done() -> RunForm:
         asker.check_places()
-        run = asker.session.online(*body.columns, **_wanted(body))
+        run = asker.session.online(*body.columns, **_wanted(body, request))
         state = next(each for each in asker.plans() if each.id == run.plan.id)
         asker.served.keep_run(asker.caller, state.public, run)
         return _run(state, shown)
@@ -180,7 +181,10 @@ def _shown(said: dict[str, Any], public: str, question: CheckedQuery) -> RunAnsw
     return forms.beside(said, more)
 
 
-def _wanted(body: RunBody) -> dict[str, Any]:
+def _wanted(body: RunBody, request: Request) -> dict[str, Any]:
+    limits = service_of(request).settings.limits
+    read: dict[str, Any] = {"columns": body.columns, "bins": body.bins}
+    check_length([read], limits, "The columns of the run together", "Name fewer, or shorter ones.")
     for name in ("base", "updates"):
         if isinstance(getattr(body, name), dict):
             raise InvalidParameter(name, "an object", "a number, a word or null")
