@@ -25,7 +25,7 @@ _WIDE = 8
 # std, and what matters there are orders of about 1 to 100.
 _FIRST, _LAST, _POINTS = 1e-4, 16.0, 400
 _LARGEST_ORDER = 700.0
-_LEAST_VARIANCE = 1e-280
+LEAST_VARIANCE = 1e-280
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ def variance(noise: IntegerNoise) -> float:
     """
     if isinstance(noise, DiscreteGaussian) and noise.sigma >= _WIDE:
         return float(noise.sigma**2)
-    return max(noise.variance(), _LEAST_VARIANCE)
+    return max(noise.variance(), LEAST_VARIANCE)
 
 
 @lru_cache(maxsize=1024)

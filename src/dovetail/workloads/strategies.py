@@ -29,13 +29,12 @@ from dovetail.check import Real
 from dovetail.errors import InvalidParameter
 from dovetail.noise import IntegerNoise
 
-from .cutoff import Floats, variance
+from .cutoff import LEAST_VARIANCE, Floats, variance
 from .marginals import Columns, MarginalWorkload, centred, subsets, whole_residual
 from .noise_sums import NoiseSum, Term
 
 Kind: TypeAlias = Literal["plain", "joint", "residuals"]
 KINDS: tuple[Kind, ...] = ("plain", "joint", "residuals")
-_LEAST_VARIANCE = 1e-280
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Strategy:
         for columns, noise in zip(self.measured, self.noises, strict=True):
             scale = self.wanted.cells(columns) if self.kind == "residuals" else 1
             # That of very narrow noise is below every float, and tables are weighed by its inverse.
-            variances[columns] = max(variance(noise) / scale**2, _LEAST_VARIANCE)
+            variances[columns] = max(variance(noise) / scale**2, LEAST_VARIANCE)
         return variances
 
     @cached_property

@@ -165,8 +165,8 @@ def _children(
 def worst_prefixes(tree: Tree) -> tuple[int, ...]:
     """Return the last cells of the counts from the first cell on that have the largest variances.
 
-    Several, as the count that errs furthest is one of them, but not always the first. Of very many cells some
-    are looked at, and all that lie around the worst of these.
+    Several, as the count that errs furthest is mostly one of them, but not always the first. Of very many
+    cells some are looked at, and all that lie around the worst of these.
     """
     edges = np.unique(np.linspace(1, tree.cells, min(tree.cells, _LOOKED_AT)).round().astype(np.int64))
     variances = prefix_variances(tree, 1.0, 0.0, edges)

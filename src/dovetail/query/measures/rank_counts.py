@@ -50,7 +50,10 @@ class RankCounts(TreeCounts):
         return bars
 
     def error(self, noises: Sequence[IntegerNoise], chance: Fraction, cells: int = 1) -> Fraction | None:
-        """Return the error of the count up to one value, the one whose count errs furthest."""
+        """Return the error of the count up to one value: the largest among those of the largest variances.
+
+        Another count may err a few hundredths further where a given noise has very wide tails.
+        """
         from dovetail.workloads.tree_queries import range_error, worst_prefixes
 
         tree, each = self.tree(), shared_chance(chance, cells)
