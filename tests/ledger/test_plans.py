@@ -77,7 +77,9 @@ def test_a_plan_that_is_used_up_names_the_way_to_another(account: DatasetAccount
     assert account.open_plan("design", TENTH, 1, "ann").left == 0
     with pytest.raises(BudgetExceeded, match="another name"):
         account.reserve(asked("more", plan=plan.id))
-    assert account.open_plan("design", TENTH, 1, "ann", name="second").left == 1
+    second = account.open_plan("design", TENTH, 1, "ann", name="second")
+    assert (second.left, second.name, plan.name) == (1, "second", None)
+    assert {each.name for each in account.plans()} == {None, "second"}
 
 
 @pytest.mark.parametrize("slots", [0, -1, 10**9, "x"])

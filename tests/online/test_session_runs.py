@@ -20,6 +20,7 @@ ZETA = Budget.zeta("0.5", max_epsilon=2)
         (PURE, Charge.approximate("0.25"), Budget.pure("0.75")),
         (APPROXIMATE, Charge.approximate("0.25", "4e-7"), Budget.approximate("0.75", "1e-7")),
         (ZETA, Charge.zero(), ZETA),
+        (Budget.zeta(1, max_epsilon=2), Charge.zero(), Budget.zeta(1, max_epsilon=2)),
     ],
     ids=str,
 )
@@ -33,6 +34,7 @@ def test_all_that_remains_is_spent(whole: Budget, spent: Charge, rest: Budget) -
         (PURE, Charge.approximate(1)),
         (APPROXIMATE, Charge.approximate(1)),
         (APPROXIMATE, Charge.approximate("0.1", "1e-6")),
+        (ZETA, Charge.approximate("0.5")),  # zeta is used up before the worst case is
     ],
     ids=str,
 )
