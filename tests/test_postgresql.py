@@ -160,3 +160,10 @@ def test_a_long_statement_can_be_waited_for(postgres_url: str) -> None:
             connection.exec_driver_sql("SELECT pg_sleep(60)")
     engine.dispose()
     assert found[1] == 7
+
+
+def test_what_stands_in_a_note_beside_an_error_is_read_too() -> None:
+    error = UnicodeError("label empty or too long")
+    assert failure_of(error) is None
+    error.add_note("encoding with 'idna' codec failed")
+    assert getattr(failure_of(error), "part", None) == "host"

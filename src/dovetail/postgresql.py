@@ -135,7 +135,8 @@ def failure_of(error: BaseException | None) -> Failure | None:
         return _SPLIT if "pooling mode" in str(error) else _QUEUE
     if state is not None:
         return next((found for start, found in _STATES.items() if state.startswith(start)), None)
-    text = str(error)
+    # From Python 3.12 on, that a host's name cannot be spelled is a note beside the error.
+    text = " ".join([str(error), *getattr(error, "__notes__", ())])
     for pattern, failure in _REFUSALS:
         if re.search(pattern, text, re.IGNORECASE):
             return failure
